@@ -1,0 +1,58 @@
+"""Every tool of every MCP server, in a chat bot.
+
+Nothing is imported before it is used: a bot's start must not wait for the SDK.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .bridge import Bridge as Bridge
+    from .bridge import ServerStatus as ServerStatus
+    from .catalog import Tool as Tool
+    from .config import BridgeConfig as BridgeConfig
+    from .config import load_config as load_config
+    from .errors import BridgeError as BridgeError
+    from .errors import CallTimeout as CallTimeout
+    from .errors import ConfigError as ConfigError
+    from .errors import PermissionDenied as PermissionDenied
+    from .errors import ServerUnavailable as ServerUnavailable
+    from .errors import ToolNotFound as ToolNotFound
+    from .hosts.base_tool import BaseTool as BaseTool
+    from .hosts.base_tool import create_mcp_tool_class as create_mcp_tool_class
+    from .result import Media as Media
+    from .result import ToolResult as ToolResult
+    from .server_config import ServerConfig as ServerConfig
+
+_HOME = {
+    "Bridge": ".bridge",
+    "ServerStatus": ".bridge",
+    "Tool": ".catalog",
+    "BridgeConfig": ".config",
+    "load_config": ".config",
+    "BridgeError": ".errors",
+    "CallTimeout": ".errors",
+    "ConfigError": ".errors",
+    "PermissionDenied": ".errors",
+    "ServerUnavailable": ".errors",
+    "ToolNotFound": ".errors",
+    "BaseTool": ".hosts.base_tool",
+    "create_mcp_tool_class": ".hosts.base_tool",
+    "Media": ".result",
+    "ToolResult": ".result",
+    "ServerConfig": ".server_config",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name], __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

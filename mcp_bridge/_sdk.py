@@ -1,0 +1,107 @@
+"""The seam to the official `mcp` package: the only module that knows which major is installed.
+
+Works on wire dicts, so that attribute names do not matter, and sends its own requests with
+a permissive result type, since both majors lose whole answers to small mistakes of servers.
+Importing this module imports the SDK (0.5 s, 40 MiB): do it late, and off a host's loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
+from typing import Any, ClassVar, cast
+
+import anyio
+import mcp.types as types
+from mcp import ClientSession
+from mcp.shared import exceptions
+from mcp.shared.message import SessionMessage
+from pydantic import BaseModel, ConfigDict
+
+from . import __version__
+from .errors import RpcError
+from .wire import ALIAS
+
+SDK_VERSION = version("mcp")
+MAJOR = int(SDK_VERSION.split(".", 1)[0])
+LATEST_PROTOCOL_VERSION = "2025-11-25"
+PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", LATEST_PROTOCOL_VERSION)
+"""What a handshake may agree on (modelcontextprotocol.io, "Versioning")."""
+CLIENT_INFO = {"name": "mcp-bridge", "version": __version__}
+
+_TYPES: Any = types  # the two majors offer different names
+SdkError: type[Exception] = getattr(exceptions, "MCPError" if MAJOR >= 2 else "McpError")
+_parse: Callable[[Any], Any] = (
+    _TYPES.jsonrpc_message_adapter.validate_python if MAJOR >= 2 else _TYPES.JSONRPCMessage.model_validate
+)
+
+Streams = tuple[Any, Any]
+"""The pair that a session is made of: what the server says, and what is said to it."""
+
+
+class _Wire(BaseModel):
+    """Any request or notification; the SDK dumps it and never looks inside."""
+
+    name_param: ClassVar[None] = None  # what the SDK 2.x asks a request for
+    method: str
+    params: dict[str, Any] | None = None
+
+
+class _AnyResult(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+def to_session(message: dict[str, Any], metadata: Any = None) -> SessionMessage:
+    """Return a wire dict as the SDK's session wants it. Raises `ValueError` if it is no message."""
+    return SessionMessage(_parse(message), metadata)
+
+
+def to_wire(message: SessionMessage) -> dict[str, Any]:
+    """Return a message of the SDK's session as a wire dict."""
+    return cast("dict[str, Any]", message.message.model_dump(by_alias=True, mode="json", exclude_none=True))
+
+
+def session(read: Any, write: Any) -> AbstractAsyncContextManager[ClientSession]:
+    """Return the SDK's session over a stream pair; it must be entered and left in one task."""
+    return ClientSession(read, write)
+
+
+async def request(session: ClientSession, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Send a request and return the raw result. Without a time limit: the caller has one.
+
+    Raises `RpcError` for an error answer and `ConnectionError` if the session has ended.
+    """
+    try:
+        result = await session.send_request(cast(Any, _Wire(method=ALIAS + method, params=params)), _AnyResult)
+    except SdkError as error:
+        answer = cast(Any, error).error
+        raise RpcError(answer.message, code=answer.code, data=answer.data) from None
+    except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+        raise ConnectionError("the session has ended") from error
+    return result.model_dump(by_alias=True)
+
+
+async def notify(session: ClientSession, method: str, params: dict[str, Any] | None = None) -> None:
+    """Send a notification."""
+    await session.send_notification(cast(Any, _Wire(method=method, params=params)))
+
+
+def adopt(session: ClientSession, protocol_version: str) -> None:
+    """Tell the session what was agreed: over HTTP each further request must name it."""
+    if MAJOR >= 2:
+        result = {
+            "protocolVersion": protocol_version,
+            "capabilities": {},
+            "serverInfo": {"name": "server", "version": ""},
+        }
+        cast(Any, session).adopt(types.InitializeResult.model_validate(result))
+
+
+@asynccontextmanager
+async def memory_streams() -> AsyncIterator[tuple[Streams, Streams]]:
+    """Yield two stream pairs, connected: one for the session, one for whoever feeds it."""
+    to_session_send, to_session_receive = anyio.create_memory_object_stream[Any](0)
+    from_session_send, from_session_receive = anyio.create_memory_object_stream[Any](0)
+    async with to_session_send, to_session_receive, from_session_send, from_session_receive:
+        yield (to_session_receive, from_session_send), (from_session_receive, to_session_send)

@@ -1,0 +1,199 @@
+"""What a server offers: its tool list, parsed tool by tool, and what the model is shown of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from . import strict_json
+from .arguments import repair_arguments
+from .cleaning import clean_label, truncate
+from .connection import Connection
+from .errors import BridgeError, CallTimeout, RpcError
+from .naming import plain_name
+from .schema import ShownSchema, UnusableSchema, show
+from .wire import METHOD_NOT_FOUND
+
+logger = logging.getLogger(__name__)
+
+MAX_PAGES = 200
+"""Pages of `tools/list` read from one server: a cursor that never ends must not hold us."""
+MAX_TOOLS = 5_000
+MAX_REMOTE_NAME = 1_000
+"""Longest tool name taken from a server, in characters."""
+
+
+@dataclass(frozen=True)
+class RemoteTool:
+    """A tool as its server describes it: JSON values, checked only so far that it can be kept."""
+
+    server: str
+    remote_name: str
+    description: str = ""
+    input_schema: Any = None
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `parse_tool` takes back."""
+        return {
+            "name": self.remote_name,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "annotations": self.annotations,
+        }
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as the model sees it. `input_schema` is exactly what a model API is given."""
+
+    name: str
+    server: str
+    remote_name: str
+    description: str
+    input_schema: dict[str, Any]
+    annotations: Mapping[str, Any]
+    _remote: RemoteTool = field(repr=False, compare=False)
+    _shown: ShownSchema = field(repr=False, compare=False)
+
+    def arguments_for_server(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a model's arguments under the server's own names, repaired by its own schema."""
+        return repair_arguments(self._shown.restore(arguments), self._remote.input_schema)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The tools of a server; `problems` tells the owner, a line each, what could not be used."""
+
+    tools: tuple[RemoteTool, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+async def list_tools(connection: Connection, seconds: float, now: Callable[[], float]) -> Listing:
+    """Read all pages of `tools/list` within `seconds` (of the clock `now`).
+
+    A server that announces no tools is not asked. If a later page fails, the earlier ones
+    are kept. Raises `BridgeError` if there is not even a first page.
+    """
+    if connection.capabilities and "tools" not in connection.capabilities:
+        return Listing()
+    entries: list[Any] = []
+    problems: list[str] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    deadline = now() + seconds
+    for page in range(1, MAX_PAGES + 1):
+        try:
+            params = {} if cursor is None else {"cursor": cursor}
+            result = await connection.request("tools/list", params, max(deadline - now(), 0.001))
+        except BridgeError as error:
+            if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND and page == 1:
+                return Listing()
+            if page == 1:
+                raise _named(error, seconds) from None
+            problems.append(f"page {page} of its tool list failed, the earlier ones are used: {error.message}")
+            break
+        found = result.get("tools")
+        entries += found if isinstance(found, list) else []
+        cursor = result.get("nextCursor")
+        if not isinstance(cursor, str) or not cursor:
+            break
+        if cursor in seen or len(entries) > MAX_TOOLS or page == MAX_PAGES:
+            problems.append(f"its tool list does not end; the first {len(entries)} tools are used")
+            break
+        seen.add(cursor)
+    listing = parse_tools(connection.server, entries[:MAX_TOOLS])
+    return Listing(listing.tools, (*problems, *listing.problems))
+
+
+def _named(error: BridgeError, seconds: float) -> BridgeError:
+    if isinstance(error, CallTimeout):
+        text = f"no answer to tools/list within {seconds:g} s (connect_timeout)"
+        return CallTimeout(text, server=error.server)
+    return error
+
+
+def parse_tools(server: str, entries: list[Any]) -> Listing:
+    """Return the usable tools of a list; each broken entry costs only itself."""
+    tools: dict[str, RemoteTool] = {}
+    problems: list[str] = []
+    for index, entry in enumerate(entries):
+        try:
+            tool = parse_tool(server, entry)
+        except ValueError as error:
+            problems.append(f"tool number {index + 1} of its list left out: {error}")
+            continue
+        if tool.remote_name in tools:
+            shown = truncate(clean_label(tool.remote_name), 80)
+            problems.append(f"tool '{shown}' is listed twice; the first is used")
+        else:
+            tools[tool.remote_name] = tool
+    return Listing(tuple(tools.values()), tuple(problems))
+
+
+def parse_tool(server: str, entry: Any) -> RemoteTool:
+    """Return one tool of a list. Raises `ValueError` if it has no usable name."""
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"it is {type(entry).__name__}, not an object")
+    name = entry.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("it has no name")
+    if len(name) > MAX_REMOTE_NAME:
+        raise ValueError(f"its name has {len(name)} characters")
+    annotations = entry.get("annotations")
+    annotations = annotations if isinstance(annotations, Mapping) else {}
+    words = [entry.get("description"), entry.get("title"), annotations.get("title")]
+    description = next((word for word in words if isinstance(word, str) and word.strip()), "")
+    return RemoteTool(
+        server=server,
+        remote_name=name,
+        description=description,
+        input_schema=strict_json.plain(entry.get("inputSchema")),
+        annotations=strict_json.plain(annotations),
+    )
+
+
+def present(
+    name: str,
+    remote: RemoteTool,
+    *,
+    profile: Literal["default", "strict"] = "default",
+    max_description_chars: int = 1024,
+) -> Tool | None:
+    """Return a tool as the model sees it, None if no model API would accept its schema."""
+    try:
+        shown = show(remote.input_schema, profile=profile, max_description_chars=max_description_chars)
+    except UnusableSchema as error:
+        logger.warning("tool '%s' of MCP server '%s' left out: %s", _label(remote), remote.server, error)
+        return None
+    for warning in shown.warnings:
+        logger.debug("schema of %s: %s", name, warning)
+    return Tool(
+        name=name,
+        server=remote.server,
+        remote_name=remote.remote_name,
+        description=_describe(name, remote, max_description_chars),
+        input_schema=shown.schema,
+        annotations=remote.annotations,
+        _remote=remote,
+        _shown=shown,
+    )
+
+
+def _label(remote: RemoteTool) -> str:
+    return truncate(clean_label(remote.remote_name), 80)
+
+
+def _describe(name: str, remote: RemoteTool, limit: int) -> str:
+    """Say which server it is, what the tool is really called, and what the server says of it."""
+    parts = [f"[MCP:{clean_label(remote.server)}]"]
+    label = _label(remote)
+    if name != plain_name(remote.server, remote.remote_name) or not name.endswith(f"_{label}"):
+        parts.append(f"(tool '{label}')")
+    parts.append(clean_label(remote.description) or f"Tool '{label}' of MCP server '{clean_label(remote.server)}'.")
+    description = truncate(" ".join(parts), limit)
+    if len(description) == limit and description.endswith("…"):
+        logger.info("the description of %s was cut to %d characters", name, limit)
+    return description

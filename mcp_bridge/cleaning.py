@@ -1,0 +1,69 @@
+"""Untrusted text from a server, made safe to show to a model or in a log.
+
+Two strengths: labels (names, descriptions) lose everything invisible; results lose
+only what can hijack a terminal or hide instructions, since their text is data.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+ANSI = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS and the like, with their text
+    r"|\x9b[0-?]*[ -/]*[@-~]"  # CSI in its one-character form
+    r"|\x1b[ -/]*[0-~]"  # the other escapes of two or three characters
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACES = re.compile(r"[\s\x85\u2028\u2029]+")
+# Letters that take room and show nothing, and selectors that can carry hidden bytes.
+_BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+_INVISIBLE = re.compile(f"[{_BLANK_LETTERS}\U000e0000-\U000e0fff]")
+# What a result loses: C0 but tab and line ends, DEL, bidi overrides and isolates, tag characters.
+_HARMFUL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_LABEL_DROPS = frozenset({"Cc", "Cf", "Cs"})
+
+CUT_MARK = "…"
+"""Ends a description that was cut."""
+
+
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates replaced, so that it can be encoded to UTF-8."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def clean_label(text: str) -> str:
+    """Return a name or description on one line, without control, bidi, zero-width or tag characters."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    text = _SPACES.sub(" ", _INVISIBLE.sub("", ANSI.sub("", encodable(text))))
+    return "".join(c for c in text if unicodedata.category(c) not in _LABEL_DROPS).strip()
+
+
+def clean_text(text: str) -> str:
+    """Return a result's text without ANSI sequences, C0 controls, bidi overrides and tag characters.
+
+    Tab, line ends, ZWJ, ZWNJ, U+0085 and U+2028/9 stay: they belong to ordinary text.
+    """
+    return _HARMFUL.sub("", ANSI.sub("", encodable(text)))
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return at most `limit` characters; a text that was cut ends with `CUT_MARK`."""
+    if len(text) <= limit:
+        return text
+    return text[: max(limit - len(CUT_MARK), 0)].rstrip() + CUT_MARK
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return at most `limit` characters, keeping head and tail and telling how much is missing."""
+    if len(text) <= limit:
+        return text
+    mark = f"\n… [{len(text) - limit} or more of {len(text)} characters cut] …\n"
+    room = limit - len(mark)
+    if room <= 0:
+        return truncate(text, limit)
+    head = room * 2 // 3
+    tail = room - head
+    return text[:head] + mark + text[len(text) - tail :]

@@ -1,0 +1,253 @@
+"""The owner's configuration: `config.toml` or an `mcpServers` JSON file -> `BridgeConfig`.
+
+A file that cannot be read raises `ConfigError` with file, line and column. A wrong
+entry is kept as a failed server with a message naming server, key, file and line, and
+costs its neighbours nothing. No file is ever written here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from .cleaning import encodable
+from .errors import ConfigError
+from .server_config import ServerConfig, parse_server
+from .variables import Expander
+
+MAX_FILE_BYTES = 4 * 2**20
+"""A configuration larger than this is somebody's mistake, not a configuration."""
+_BACKSLASH_HINT = "write Windows paths in single quotes ('C:\\dir\\x.exe') or double each backslash"
+_POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+@dataclass(frozen=True)
+class BridgeConfig:
+    """The checked configuration. `warnings` are one line each, ready to be logged."""
+
+    servers: tuple[ServerConfig, ...] = ()
+    max_tools: int = 128
+    max_spares: int = 4
+    schema_profile: Literal["default", "strict"] = "default"
+    max_description_chars: int = 1024
+    max_message_mib: int = 16
+    warnings: tuple[str, ...] = ()
+    file: Path | None = None
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+
+def load_config(path: str | Path, *, environ: Mapping[str, str] | None = None) -> BridgeConfig:
+    """Read a configuration file; `.json` is taken as `mcpServers`.
+
+    `environ` stands in for the process environment in `${VAR}`. Raises `ConfigError` if the
+    file as a whole cannot be read, never for one bad entry.
+    """
+    file = Path(path).expanduser().absolute()
+    text = _read(file)
+    if file.suffix.lower() == ".json":
+        data: Mapping[str, Any] = {"mcp": {"servers": mcp_servers(_parse_json(text, file), file)}}
+    else:
+        data = _parse_toml(text, file)
+    return parse_config(data, file=file, text=text, environ=environ)
+
+
+def parse_config(
+    data: Mapping[str, Any],
+    *,
+    file: Path | None = None,
+    text: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> BridgeConfig:
+    """Check a configuration that somebody else has parsed, a host for example.
+
+    `file` is where it came from: its folder is the servers' default working directory.
+    `text` lets messages give line numbers. Raises `ConfigError` if `mcp` or `mcp.servers`
+    is not a table.
+    """
+    mcp = data.get("mcp", {})
+    if not isinstance(mcp, Mapping) or not isinstance(mcp.get("servers", {}), Mapping):
+        raise ConfigError("[mcp] and [mcp.servers.<name>] must be tables", file=str(file or ""))
+    return _Checker(mcp, file, text, environ).check()
+
+
+def mcp_servers(data: object, file: Path) -> Mapping[str, Any]:
+    """Return the servers of a parsed `mcpServers` file. Raises `ConfigError` if it has none."""
+    if isinstance(data, Mapping):
+        for key in ("mcpServers", "servers"):
+            if isinstance(data.get(key), Mapping):
+                servers: Mapping[str, Any] = data[key]
+                return servers
+    raise ConfigError('no "mcpServers" table in this file', file=str(file))
+
+
+def _read(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", file=str(file)) from error
+    if len(raw) > MAX_FILE_BYTES:
+        raise ConfigError("is larger than 4 MiB", file=str(file))
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    else:
+        encoding = "utf-8-sig"
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ConfigError("is not UTF-8 text; save it as UTF-8", file=str(file), line=line) from error
+
+
+def _parse_toml(text: str, file: Path) -> dict[str, Any]:
+    try:
+        # Inside a bot there may be the standard library alone (Python >= 3.11).
+        toml = import_module("tomli" if find_spec("tomli") else "tomllib")
+    except ImportError:
+        raise ConfigError("reading it needs the package tomli on Python 3.10", file=str(file)) from None
+    try:
+        parsed: dict[str, Any] = toml.loads(text)
+        return parsed
+    except ValueError as error:  # TOMLDecodeError of either
+        place = _POSITION.search(str(error))
+        message = _POSITION.sub("", str(error)).strip()
+        line, column = (int(place.group(1)), int(place.group(2))) if place else (len(text.splitlines()), 1)
+        lines = text.splitlines()
+        if 0 < line <= len(lines) and re.search(r'"[^"]*\\', lines[line - 1]):
+            message += f"; {_BACKSLASH_HINT}"
+        raise ConfigError(message, file=str(file), line=line, column=column) from error
+    except RecursionError as error:
+        raise ConfigError("is nested too deeply", file=str(file)) from error
+
+
+def _parse_json(text: str, file: Path) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(error.msg, file=str(file), line=error.lineno, column=error.colno) from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"cannot be read as JSON: {type(error).__name__}", file=str(file)) from error
+
+
+class _Checker:
+    """Checks `[mcp]` and each server; wrong values of `[mcp]` fall back to their defaults."""
+
+    def __init__(
+        self, mcp: Mapping[str, Any], file: Path | None, text: str, environ: Mapping[str, str] | None
+    ) -> None:
+        self._mcp = mcp
+        self._file = file
+        self._lines = text.splitlines()
+        self._environ = environ
+        self._warnings: list[str] = []
+
+    def check(self) -> BridgeConfig:
+        names = {"max_tools", "max_spares", "schema_profile", "max_description_chars", "max_message_mib"}
+        for key in self._mcp:
+            if key not in names | {"import", "defaults", "servers", "config_version"}:
+                near = difflib.get_close_matches(key, [*names, "import", "defaults", "servers"], n=1)
+                self._warn(f"mcp.{key}", "unknown key" + (f", did you mean '{near[0]}'?" if near else ""))
+        base = self._file.parent if self._file else Path.cwd()
+        servers = [self._server(name, table, base) for name, table in self._tables(base)]
+        return BridgeConfig(
+            servers=tuple(servers),
+            max_tools=self._count("max_tools", 128, 1, 100_000),
+            max_spares=self._count("max_spares", 4, 0, 1000),
+            schema_profile="strict" if self._profile() == "strict" else "default",
+            max_description_chars=self._count("max_description_chars", 1024, 32, 100_000),
+            max_message_mib=self._count("max_message_mib", 16, 1, 64),
+            warnings=tuple(self._warnings),
+            file=self._file,
+            secrets=frozenset().union(*(server.secrets for server in servers)),
+        )
+
+    def _tables(self, base: Path) -> Iterator[tuple[str, object]]:
+        """Yield each server once: those of this file first, then the imported ones."""
+        own = self._mcp.get("servers", {})
+        yield from own.items()
+        imports = self._mcp.get("import", [])
+        imports = [imports] if isinstance(imports, str) else imports
+        if not isinstance(imports, list) or not all(isinstance(one, str) for one in imports):
+            self._warn("mcp.import", "must be a list of file names; nothing is imported")
+            return
+        seen = set(own)
+        for name in imports:
+            file = base / Path(name).expanduser()
+            try:
+                found = mcp_servers(_parse_json(_read(file), file), file)
+            except ConfigError as error:
+                self._warn("mcp.import", error.message)
+                continue
+            yield from ((server, table) for server, table in found.items() if server not in seen)
+            seen |= set(found)
+
+    def _server(self, name: str, table: object, base: Path) -> ServerConfig:
+        defaults = self._mcp.get("defaults", {})
+        if not isinstance(defaults, Mapping):
+            defaults = {}
+            self._warn("mcp.defaults", "must be a table; ignored")
+        if not name.strip() or encodable(name) != name:
+            config, key = ServerConfig(name=name, error="a server needs a name"), ""
+        else:
+            config, key = parse_server(
+                name, table, base=base, expander=Expander(self._environ), defaults=defaults
+            )
+        for warning in config.warnings:
+            self._warnings.append(f"{self._place(name, '')}server '{name}': {warning}")
+        if config.error:
+            subject = f"{key}: " if key else ""
+            config = replace(config, error=f"{self._place(name, key)}{subject}{config.error}")
+        return config
+
+    def _place(self, server: str, key: str) -> str:
+        """Return `config.toml:12: ` for a key of a server, or as much of it as is known."""
+        if self._file is None:
+            return ""
+        line = _line_of(self._lines, server, key)
+        return f"{self._file.name}:{line}: " if line else f"{self._file.name}: "
+
+    def _warn(self, key: str, message: str) -> None:
+        self._warnings.append(f"{self._file.name + ': ' if self._file else ''}{key}: {message}")
+
+    def _count(self, key: str, default: int, least: int, most: int) -> int:
+        value = self._mcp.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            self._warn(f"mcp.{key}", f"must be a whole number from {least} to {most}; using {default}")
+            return default
+        return value
+
+    def _profile(self) -> str:
+        value = self._mcp.get("schema_profile", "default")
+        if value not in ("default", "strict"):
+            self._warn("mcp.schema_profile", "must be 'default' or 'strict'; using 'default'")
+        return str(value)
+
+
+def _line_of(lines: list[str], server: str, key: str) -> int | None:
+    """Return the line, from 1, where a key of a server stands, else where the server begins.
+
+    TOML readers give no positions for values; this finds the usual ways of writing them.
+    """
+    name = re.escape(server)
+    any_quotes = f"(?:{name}|\"{name}\"|'{name}')"
+    header = re.compile(rf"\s*\[\s*mcp\s*\.\s*servers\s*\.\s*{any_quotes}\s*(\.[^\]]*)?\]")
+    inline = re.compile(rf'\s*(?:{any_quotes}\s*=\s*\{{|"{name}"\s*:)')
+    last = re.escape(key.rpartition(".")[2].partition("[")[0])
+    wanted = re.compile(rf"""(?:^|[\s{{,])(?:{last}|"{last}"|'{last}')\s*[=:]""")
+    start: int | None = None
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if header.match(line) or inline.match(line):
+            start, inside = start or number, True
+        elif inside and line.lstrip().startswith("["):
+            inside = False
+        if inside and key and wanted.search(line):
+            return number
+    return start

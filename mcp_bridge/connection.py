@@ -1,0 +1,285 @@
+"""One MCP session, from the start of its server to the end of it, owned by one task.
+
+The SDK's sessions and anyio's scopes must be left by the task that entered them, so the
+owner task does both, and whoever uses the session only waits on futures: any task may
+call, cancel or close. A session is closed in the background unless somebody waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .channel import Channel, session_streams
+from .cleaning import clean_label, truncate
+from .errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
+from .server_config import ServerConfig
+from .wire import Hooks, MessageFilter
+
+if TYPE_CHECKING:
+    from mcp import ClientSession
+
+logger = logging.getLogger(__name__)
+
+FAREWELL_SECONDS = 0.5
+"""How long a cancellation may take to leave before the session is torn down."""
+_NOT_UNDERSTOOD = (-32601, -32602, -32022)
+"""Errors to `initialize` of servers that speak only another protocol."""
+_TEXT_CHARS = 500
+
+ChannelOpener = Callable[[], AbstractAsyncContextManager[Channel]]
+
+
+class NotSent(ServerUnavailable):
+    """The session ended before anything of the call was sent: it is safe to call again."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """How long a call may take: `idle` seconds without progress, `total` seconds altogether."""
+
+    idle: float
+    total: float
+
+
+class Connection:
+    """A session with one server. Made by `open`; `close_soon` or `close` ends it."""
+
+    def __init__(self, config: ServerConfig, opener: ChannelOpener, redact: Callable[[str], str]) -> None:
+        self.server = config.name
+        self.capabilities: Mapping[str, Any] = {}
+        self.server_info: Mapping[str, Any] = {}
+        self.protocol_version = ""
+        self.on_list_changed: Callable[[Connection], None] = lambda connection: None
+        self.on_end: Callable[[Connection], None] = lambda connection: None
+        self._opener = opener
+        self._redact = redact
+        hooks = Hooks(self._progress, lambda: self.on_list_changed(self), self._log)
+        self._filter = MessageFilter(roots=config.roots, elicitation=config.elicitation, hooks=hooks)
+        self._phase = "start"
+        self._session: ClientSession | None = None
+        self._channel: Channel | None = None
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ended = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._tokens = itertools.count(1)
+        self._progress_at: dict[object, float] = {}
+        self._requests: set[asyncio.Task[dict[str, Any]]] = set()
+        self._farewells: list[dict[str, Any]] = []
+        self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
+
+    @property
+    def owner(self) -> asyncio.Task[None]:
+        """The task that ends when everything of this session is gone. It never raises."""
+        return self._owner
+
+    @property
+    def alive(self) -> bool:
+        return self._ready.done() and not self._ended.is_set() and not self._closing.is_set()
+
+    @property
+    def closing(self) -> bool:
+        """Whether somebody here wants it to end, as opposed to the server having stopped."""
+        return self._closing.is_set()
+
+    async def wait_ready(self, seconds: float) -> None:
+        """Wait until the handshake is done. Raises `ServerUnavailable`; the session then ends by itself."""
+        try:
+            await asyncio.wait({self._ready}, timeout=seconds)
+            if not self._ready.done():
+                raise ServerUnavailable(
+                    f"no answer to {self._phase} within {seconds:g} s (connect_timeout)", server=self.server
+                )
+            self._ready.result()
+        except BaseException:
+            self.close_soon()
+            raise
+
+    async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a request and return the raw result.
+
+        Raises `RpcError`, `ServerUnavailable` if the session ends, `CallTimeout`.
+        """
+        return await self._request(method, params, None, Deadline(seconds, seconds))
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
+        """Call a tool and return the raw result.
+
+        Raises as `request` does, and `NotSent` if the call cannot have reached the server. If
+        the caller is cancelled or the time is up, the server is told and this session ends.
+        """
+        token = next(self._tokens)
+        params = {"name": name, "arguments": dict(arguments), "_meta": {"progressToken": token}}
+        try:
+            return await self._request("tools/call", params, token, deadline)
+        except (CallTimeout, asyncio.CancelledError) as reason:
+            self._abandon(token, "timeout" if isinstance(reason, CallTimeout) else "cancelled by the caller")
+            raise
+
+    def close_soon(self) -> None:
+        """Begin to end the session; returns at once."""
+        self._closing.set()
+        if not self._ready.done() or self._session is None:
+            self._owner.cancel()
+
+    async def close(self) -> None:
+        """End the session and wait until its server is gone."""
+        self.close_soon()
+        await asyncio.wait({self._owner})
+
+    async def _request(
+        self, method: str, params: dict[str, Any], token: object, deadline: Deadline
+    ) -> dict[str, Any]:
+        from . import _sdk
+
+        session = self._session
+        if session is None or not self.alive:
+            raise NotSent(await self._why_ended(), server=self.server)
+        self._phase = method
+        task = asyncio.create_task(_sdk.request(session, method, params), name=f"mcp {method}")
+        self._requests.add(task)
+        try:
+            await self._wait(task, token, deadline)
+            if task.cancelled():  # not our caller: the session was closed under this call
+                raise ConnectionError
+            return task.result()
+        except (RpcError, ConnectionError) as error:
+            if isinstance(error, RpcError) and not self._ended.is_set():
+                raise RpcError(
+                    self._redact(error.message), code=error.code, server=self.server, data=error.data
+                ) from None
+            kind = ServerUnavailable if self._filter.may_have_run(token) else NotSent
+            raise kind(await self._why_ended(), server=self.server) from None
+        finally:
+            self._requests.discard(task)
+            self._progress_at.pop(token, None)
+            task.cancel()
+
+    async def _wait(self, task: asyncio.Task[Any], token: object, deadline: Deadline) -> None:
+        """Wait for an answer; each progress report starts the idle time anew."""
+        loop = asyncio.get_running_loop()
+        started = self._progress_at[token] = loop.time()
+        while not task.done():
+            now = loop.time()
+            idle_left = self._progress_at[token] + deadline.idle - now
+            total_left = started + deadline.total - now
+            if total_left <= 0 < idle_left or (idle_left <= 0 and deadline.total <= deadline.idle):
+                raise CallTimeout(f"not done after {deadline.total:g} s in all", server=self.server)
+            if idle_left <= 0:
+                text = f"no answer and no progress for {deadline.idle:g} s"
+                raise CallTimeout(text, server=self.server)
+            await asyncio.wait({task}, timeout=max(min(idle_left, total_left), 0))
+
+    def _abandon(self, token: object, reason: str) -> None:
+        """Tell the server to stop working on a call, and end this session."""
+        if (farewell := self._filter.cancelled(token, reason)) is not None:
+            self._farewells.append(farewell)
+        self.close_soon()
+
+    def _progress(self, token: object) -> None:
+        if token in self._progress_at:
+            self._progress_at[token] = asyncio.get_running_loop().time()
+
+    def _log(self, level: int, text: str) -> None:
+        logger.log(min(level, logging.INFO), "[%s] %s", self.server, self._redact(text))
+
+    async def _why_ended(self) -> str:
+        if self._channel is None or not self._ended.is_set():
+            return "the session is closed"
+        return f"the server stopped during {self._phase} ({await self._channel.describe_end()})"
+
+    async def _own(self) -> None:
+        """Open the session, keep it until it ends or is closed, close it: all in this task."""
+        try:
+            await self._live()
+        except BridgeError as error:
+            self._fail(error)
+        except asyncio.CancelledError:
+            self._fail(ServerUnavailable("the session was closed", server=self.server))
+        except Exception as error:  # a fault of ours or the SDK's must cost this session alone
+            text = truncate(clean_label(self._redact(f"{type(error).__name__}: {error}")), _TEXT_CHARS)
+            logger.debug("session of '%s' failed", self.server, exc_info=True)
+            self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
+        finally:
+            self._ended.set()
+            self.on_end(self)
+
+    async def _live(self) -> None:
+        from . import _sdk
+
+        async with self._opener() as channel:
+            self._channel = channel
+            async with session_streams(channel, self._filter, self._ended) as (read, write):
+                async with _sdk.session(read, write) as session:
+                    await self._initialize(session)
+                    self._session = session
+                    if not self._ready.done():
+                        self._ready.set_result(None)
+                    await self._until_over()
+                    for task in self._requests:
+                        task.cancel()
+                    for farewell in self._farewells:
+                        await self._bid(channel, farewell)
+                    self._session = None
+
+    async def _initialize(self, session: ClientSession) -> None:
+        """Do the handshake (specification, "Lifecycle"): `initialize` first, then `initialized`."""
+        from . import _sdk
+
+        self._phase = "initialize"
+        params = {
+            "protocolVersion": _sdk.LATEST_PROTOCOL_VERSION,
+            "capabilities": self._filter.capabilities(),
+            "clientInfo": _sdk.CLIENT_INFO,
+        }
+        try:
+            result = await _sdk.request(session, "initialize", params)
+        except (RpcError, ConnectionError) as error:
+            if self._ended.is_set() or not isinstance(error, RpcError):
+                raise ServerUnavailable(await self._why_ended(), server=self.server) from None
+            text = self._redact(truncate(clean_label(error.message), _TEXT_CHARS))
+            raise ServerUnavailable(
+                f"refused initialize: {text}", server=self.server, retry=error.code not in _NOT_UNDERSTOOD
+            ) from None
+        version = result.get("protocolVersion")
+        if version not in _sdk.PROTOCOL_VERSIONS:
+            shown = truncate(clean_label(str(version)), 40)
+            known = ", ".join(_sdk.PROTOCOL_VERSIONS)
+            raise ServerUnavailable(
+                f"speaks protocol version {shown}; known here: {known}", server=self.server, retry=False
+            )
+        self.protocol_version = str(version)
+        self.capabilities = _table(result.get("capabilities"))
+        self.server_info = _table(result.get("serverInfo"))
+        _sdk.adopt(session, self.protocol_version)
+        await _sdk.notify(session, "notifications/initialized")
+
+    async def _until_over(self) -> None:
+        waits = [asyncio.ensure_future(event.wait()) for event in (self._ended, self._closing)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _bid(self, channel: Channel, farewell: dict[str, Any]) -> None:
+        task = asyncio.ensure_future(channel.send(farewell))
+        done, _ = await asyncio.wait({task}, timeout=FAREWELL_SECONDS)
+        if not done:
+            task.cancel()
+        elif task.exception() is not None:
+            logger.debug("the cancellation could not be sent: %s", task.exception())
+
+    def _fail(self, error: BridgeError) -> None:
+        if not self._ready.done():
+            self._ready.set_exception(error)
+            self._ready.exception()  # seen: nobody may be waiting any more
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

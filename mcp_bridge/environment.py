@@ -1,0 +1,163 @@
+"""What a server process is started with: its program, its arguments, its environment.
+
+Nothing of the host's environment is handed on but a documented list, since a bot's own
+keys are no business of a server that nobody audited.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ServerUnavailable
+from .server_config import ServerConfig
+
+# What the official SDK hands on (mcp.client.stdio.DEFAULT_INHERITED_ENV_VARS).
+_SDK_POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+_SDK_WINDOWS = (
+    "APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE "
+    "SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE COMSPEC PROGRAMFILES PROGRAMDATA"
+).split()
+# What servers need besides: language, folders, the way to the network and to their packages.
+_OURS = (
+    "LANG TZ TMPDIR SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS "
+    "npm_config_registry npm_config_cache UV_INDEX_URL UV_DEFAULT_INDEX UV_CACHE_DIR PIP_INDEX_URL"
+).split()
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_INHERITED = frozenset(
+    (*(_SDK_WINDOWS if os.name == "nt" else _SDK_POSIX), *_OURS, *_PROXIES, *map(str.lower, _PROXIES))
+)
+_PREFIXES = ("LC_", "XDG_")
+_SECRET = re.compile(r"token|password|passwd|secret|key", re.IGNORECASE)
+
+LAUNCHERS = frozenset({"npx", "uvx", "uv", "pipx", "bunx", "docker", "podman"})
+"""Programs that may download the server first, and so take minutes the first time."""
+_INSTALL_HINTS = {
+    "npx": "install Node.js",
+    "npm": "install Node.js",
+    "node": "install Node.js",
+    "uvx": "install uv",
+    "uv": "install uv",
+    "python": 'write command = "${PYTHON}" for the Python that runs the bot',
+    "python3": 'write command = "${PYTHON}" for the Python that runs the bot',
+    "docker": "install Docker",
+}
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Everything needed to start a server. `args` reach it exactly as they are: no shell is involved."""
+
+    program: str
+    args: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+
+    @property
+    def is_launcher(self) -> bool:
+        return _stem(self.program) in LAUNCHERS
+
+
+def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) -> Launch:
+    """Return how to start a stdio server. Raises `ServerUnavailable` if program or folder is missing."""
+    env = child_environment(config, os.environ if environ is None else environ)
+    cwd = config.cwd or os.getcwd()
+    if not os.path.isdir(cwd):
+        raise ServerUnavailable(f"the folder cwd = '{cwd}' does not exist", server=config.name, missing=True)
+    program, words = find_program(config.command, env, cwd)
+    if program is None:
+        hint = _INSTALL_HINTS.get(_stem(config.command))
+        raise ServerUnavailable(
+            f"program not found: {config.command}"
+            + (f"; {hint}" if hint else "")
+            + _space_hint(config.command),
+            server=config.name,
+            missing=True,
+        )
+    folder, path = os.path.dirname(program), env.get("PATH", os.defpath)
+    if folder not in path.split(os.pathsep):  # npx asks PATH for the node beside it
+        env["PATH"] = path + os.pathsep + folder
+    return Launch(program, (*words, *config.args), cwd, env)
+
+
+def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return a server's environment: the list above, `inherit_env`, then what the config says."""
+    if config.inherit_env is True:
+        env = dict(environ)
+    else:
+        named = config.inherit_env or ()
+        env = {name: value for name, value in environ.items() if _inherited(name) or name in named}
+    env.setdefault("PYTHONUTF8", "1")
+    # A Windows program reads its environment without regard to case: two spellings would race.
+    given = {name.upper() for name in config.env} if os.name == "nt" else set()
+    return {name: value for name, value in env.items() if name.upper() not in given} | dict(config.env)
+
+
+def _inherited(name: str) -> bool:
+    if name in _INHERITED or (os.name == "nt" and name.upper() in _INHERITED):
+        return True
+    return name.startswith(_PREFIXES) and not _SECRET.search(name)
+
+
+def find_program(
+    command: str,
+    env: Mapping[str, str],
+    cwd: str,
+    which: Callable[..., str | None] = shutil.which,
+) -> tuple[str | None, tuple[str, ...]]:
+    """Return the program's full path and the words that followed it in `command`.
+
+    On Windows `which` also finds `npx.cmd` (PATHEXT). A whole command line in one string
+    is split as a shell would, but only if no program has that very name.
+    """
+    if found := _locate(command, env, cwd, which):
+        return found, ()
+    words = _words(command)
+    if len(words) > 1 and (found := _locate(words[0], env, cwd, which)):
+        return found, tuple(words[1:])
+    return None, ()
+
+
+def _locate(command: str, env: Mapping[str, str], cwd: str, which: Callable[..., str | None]) -> str | None:
+    if os.path.dirname(command):
+        return which(os.path.join(cwd, command))
+    path = env.get("PATH") or env.get("Path") or os.defpath
+    return which(command, path=path) or which(command, path=os.pathsep.join(_usual_places(env)))
+
+
+def _usual_places(env: Mapping[str, str]) -> Iterable[str]:
+    """Return folders where nvm, uv, npm, Homebrew and scoop put programs.
+
+    A bot started by a desktop, a service manager or a container has none of them on PATH.
+    """
+    home = Path(env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~"))
+    yield from map(str, sorted(home.glob(".nvm/versions/node/*/bin"), reverse=True))
+    for place in (".local/bin", ".cargo/bin", ".npm-global/bin", ".bun/bin", ".volta/bin", "scoop/shims"):
+        yield str(home / place)
+    if appdata := env.get("APPDATA"):
+        yield str(Path(appdata, "npm"))
+    if program_files := env.get("PROGRAMFILES"):
+        yield str(Path(program_files, "nodejs"))
+    if sys.platform != "win32":
+        yield from ("/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/local/bin", "/snap/bin")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return [word.strip('"') for word in shlex.split(command, posix=os.name != "nt")]
+    except ValueError:
+        return command.split()
+
+
+def _stem(program: str) -> str:
+    return re.sub(r"\.(exe|cmd|bat|ps1)$", "", re.split(r"[\\/]", program)[-1].lower())
+
+
+def _space_hint(command: str) -> str:
+    return "; move the words after the program to args" if " " in command else ""

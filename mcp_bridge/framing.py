@@ -1,0 +1,201 @@
+"""Bytes of a stdio server -> JSON-RPC messages, however the server writes them.
+
+Servers print banners, BOMs, other encodings, several messages on a line, numbers and
+nestings that Python's own parser refuses. None of it may cost more than itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from .cleaning import clean_label, encodable
+
+Message = dict[str, Any]
+
+EDGE_BYTES = 1024
+"""What is kept of each end of a line that is too long: the id stands near one of them."""
+NOISE_CHARS = 200
+_STARTS = 20
+"""How many places on one line are tried as the beginning of a message."""
+_DIGITS = 4000
+_ID = re.compile(r'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*[,}]')
+_RESULT = re.compile(r'"(?:result|error)"\s*:')
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]")
+
+
+@dataclass(frozen=True)
+class TooLong:
+    """A line over the limit, discarded while it streamed in; its two ends are kept."""
+
+    edges: bytes
+    size: int
+
+
+@dataclass(frozen=True)
+class Broken:
+    """An answer that cannot be read: whose it is, and why, for the one who waits for it."""
+
+    id: int | str
+    reason: str
+
+
+@dataclass
+class Parsed:
+    """What one line held."""
+
+    messages: list[Message] = field(default_factory=list)
+    broken: Broken | None = None
+    noise: str = ""
+
+
+class LineBuffer:
+    """Cuts a stream into lines at LF alone, keeping no more than `limit` bytes of one."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._dropped: bytearray | None = None
+
+    def feed(self, data: bytes) -> list[bytes | TooLong]:
+        """Return the lines that `data` completes."""
+        lines: list[bytes | TooLong] = []
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            self._add(data[start:end])
+            lines.append(self._take())
+            start = end + 1
+        self._add(data[start:])
+        return lines
+
+    def rest(self) -> bytes | TooLong | None:
+        """Return what was left without a line end when the stream ended."""
+        return self._take() if self._size else None
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._dropped is not None:
+            self._dropped += piece[-EDGE_BYTES:]
+            del self._dropped[EDGE_BYTES:-EDGE_BYTES]
+        elif self._size > self._limit:
+            whole = b"".join(self._chunks) + piece
+            self._dropped = bytearray(whole[:EDGE_BYTES] + whole[-EDGE_BYTES:])
+            self._chunks.clear()
+        elif piece:
+            self._chunks.append(piece)
+
+    def _take(self) -> bytes | TooLong:
+        line: bytes | TooLong
+        if self._dropped is None:
+            line = b"".join(self._chunks)
+        else:
+            line = TooLong(bytes(self._dropped), self._size)
+        self._chunks.clear()
+        self._size, self._dropped = 0, None
+        return line
+
+
+def encode(message: Message) -> bytes:
+    """Return a message as one line. Raises `ValueError` for what JSON cannot say (NaN)."""
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return encodable(text).encode() + b"\n"
+
+
+def parse_line(line: bytes | TooLong) -> Parsed:
+    """Return the messages on a line, and what else was there. Never raises."""
+    if isinstance(line, TooLong):
+        text = line.edges.decode("utf-8", "replace")
+        return _broken(text, f"the message is too long ({line.size} bytes)")
+    text = line.decode("utf-8", "replace").strip(" \t\r\ufeff\0")
+    if not text:
+        return Parsed()
+    try:
+        return _sorted(_loads(text))
+    except json.JSONDecodeError:
+        return _parse_mixed(text)
+    except RecursionError:
+        return _broken(text, "the message is nested too deeply")
+    except ValueError as error:
+        return _broken(text, f"the message cannot be read: {error}")
+
+
+def is_message(value: object) -> bool:
+    """Tell whether a JSON value looks like JSON-RPC, also without its version."""
+    if not isinstance(value, dict):
+        return False
+    return isinstance(value.get("method"), str) or ("id" in value and ("result" in value or "error" in value))
+
+
+def _loads(text: str) -> Any:
+    return _readable(_decoder(text).decode(text), text)
+
+
+def _decoder(text: str) -> json.JSONDecoder:
+    """Return a parser; Python's own integers refuse more digits than 4300, so those become text."""
+    if len(text) > _DIGITS and re.search(rf"\d{{{_DIGITS}}}", text):
+        return json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < _DIGITS else digits)
+    return json.JSONDecoder()
+
+
+def _readable(value: Any, text: str) -> Any:
+    """Replace lone surrogates: nothing downstream could encode them."""
+    return _without_surrogates(value) if _SURROGATE_ESCAPE.search(text) else value
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return encodable(value)
+        case dict():
+            return {encodable(key): _without_surrogates(item) for key, item in value.items()}
+        case list():
+            return [_without_surrogates(item) for item in value]
+        case _:
+            return value
+
+
+def _sorted(value: Any) -> Parsed:
+    """Separate messages from other JSON; an array is a batch (protocol 2025-03-26)."""
+    values = value if isinstance(value, list) else [value]
+    parsed = Parsed([one for one in values if is_message(one)])
+    if len(parsed.messages) < len(values) or not values:
+        parsed.noise = clean_label(json.dumps(value, ensure_ascii=False, default=str)[:NOISE_CHARS])
+    return parsed
+
+
+def _parse_mixed(text: str) -> Parsed:
+    """Find messages among other words on one line."""
+    parsed = Parsed()
+    noise: list[str] = []
+    position = 0
+    for _ in range(_STARTS):
+        start = text.find("{", position)
+        if start < 0:
+            break
+        noise.append(text[position:start])
+        try:
+            value, end = _decoder(text).raw_decode(text, start)
+        except (ValueError, RecursionError):
+            value, end = None, start + 1
+        if is_message(value):
+            parsed.messages.append(_readable(value, text))
+        else:
+            noise.append(text[start:end])
+        position = end
+    noise.append(text[position:])
+    parsed.noise = clean_label("".join(noise)[: 5 * NOISE_CHARS])[:NOISE_CHARS]
+    if not parsed.messages and (broken := _broken(text, "the message is not valid JSON")).broken:
+        return broken
+    return parsed
+
+
+def _broken(text: str, reason: str) -> Parsed:
+    """Attribute an unreadable line to the request that it answers, if that can be seen."""
+    ends = text[: 2 * EDGE_BYTES] + text[-2 * EDGE_BYTES :]
+    found = _ID.search(ends) if _RESULT.search(ends) else None
+    if found:
+        return Parsed(broken=Broken(json.loads(found.group(1)), reason))
+    return Parsed(noise=clean_label(text[:NOISE_CHARS]))

@@ -1,0 +1,105 @@
+"""The two ends of a pipe on an event loop, with flow control (POSIX)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+HIGH_WATER_BYTES = 2**20
+"""Unread bytes above which a sender is made to wait."""
+
+
+class PipeReader(asyncio.Protocol):
+    """The reading end. `close` gives b"" to the reader even while others hold the pipe open."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._changed = asyncio.Event()
+        self._ended = False
+        self._transport: asyncio.ReadTransport | None = None
+
+    @classmethod
+    async def open(cls, pipe: Any) -> PipeReader:
+        transport, reader = await asyncio.get_running_loop().connect_read_pipe(cls, pipe)
+        reader._transport = transport
+        return reader
+
+    @property
+    def buffered(self) -> int:
+        """Bytes that have arrived and were not read yet."""
+        return self._size
+
+    async def read(self) -> bytes:
+        """Return what has arrived, at least one byte; b"" at the end. One reader at a time."""
+        while not self._chunks and not self._ended:
+            self._changed.clear()
+            await self._changed.wait()
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        self._size = 0
+        if self._transport is not None and not self._ended:
+            self._transport.resume_reading()
+        return data
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+        self.connection_lost(None)
+
+    def data_received(self, data: bytes) -> None:
+        if self._ended:
+            return
+        self._chunks.append(data)
+        self._size += len(data)
+        self._changed.set()
+        if self._size > HIGH_WATER_BYTES and self._transport is not None:
+            self._transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended = True
+        self._changed.set()
+
+
+class PipeWriter(asyncio.BaseProtocol):
+    """The writing end. Its `drain` waits until the other side keeps up."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.WriteTransport | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._lost = False
+
+    @classmethod
+    async def open(cls, pipe: Any) -> PipeWriter:
+        transport, writer = await asyncio.get_running_loop().connect_write_pipe(cls, pipe)
+        writer._transport = transport
+        return writer
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data)
+
+    async def drain(self) -> None:
+        """Raises `BrokenPipeError` if the other side has closed."""
+        await self._writable.wait()
+        if self.is_closing():  # also where the write has just failed
+            raise BrokenPipeError("the server closed its input")
+
+    def close(self) -> None:
+        """Let the other side see the end now; what it did not take in time is dropped."""
+        if self._transport is not None and not self._lost:
+            self._transport.abort()
+
+    def is_closing(self) -> bool:
+        return self._lost or self._transport is None or self._transport.is_closing()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
+        self._writable.set()

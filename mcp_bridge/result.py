@@ -1,0 +1,188 @@
+"""A server's answer to `tools/call`, turned into what a model can read.
+
+Every kind of content block of the protocol (schema 2025-11-25, `ContentBlock`) and
+every malformed one gives text at once; pictures and sounds are kept apart from it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import mimetypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from . import strict_json
+from .cleaning import clean_label, clean_text, cut_middle, truncate
+
+NO_OUTPUT = "(no output)"
+NO_REASON = "The tool failed without giving a reason."
+DEFAULT_MAX_CHARS = 20_000
+_LABEL_CHARS = 500
+"""Longest name, address or description taken from a link, in characters."""
+_MIME = re.compile(r"[\w.+-]+/[\w.+-]+")
+_DATA_URL = re.compile(r"data:([^;,]*)[^,]*,")
+_UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
+
+MediaType = Literal["image", "audio", "file"]
+
+
+@dataclass(frozen=True)
+class Media:
+    """A picture, a sound or a file that came with a result. `data` are the decoded bytes."""
+
+    type: MediaType
+    mime_type: str
+    data: bytes = field(repr=False)
+    name: str
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a call gave. `text` is never empty; `structured` is the server's own value, untouched."""
+
+    text: str
+    is_error: bool = False
+    media: tuple[Media, ...] = ()
+    structured: Any = None
+
+
+def failure_text(server: str, tool: str, reason: str) -> str:
+    """Return the text by which a model learns that a call failed, where, and why."""
+    return f"Tool '{tool}' of MCP server '{server}' reported an error: {reason}"
+
+
+def error_result(reason: str, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult:
+    """Return a failed result for an error that is the tool's own, a JSON-RPC error for example."""
+    return ToolResult(cut_middle(clean_text(reason).strip() or NO_REASON, max_chars), is_error=True)
+
+
+def convert(result: object, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult:
+    """Return the `ToolResult` of a raw `CallToolResult`, whatever its shape; never raises."""
+    if not isinstance(result, Mapping):
+        result = {} if result is None else {"content": result}
+    structured = result.get("structuredContent")
+    is_error = result.get("isError") in (True, "true", "True")
+    reader = _BlockReader()
+    reader.read(_blocks(result))
+    if not reader.has_text and structured is not None:
+        reader.parts.insert(0, clean_text(strict_json.dumps(structured)))
+    if reader.unknown:
+        plural = "s" if reader.unknown > 1 else ""
+        reader.parts.append(f"[{reader.unknown} content block{plural} of an unknown kind not shown]")
+    text = "\n".join(part for part in reader.parts if part.strip())
+    text = text or (NO_REASON if is_error else NO_OUTPUT)
+    return ToolResult(cut_middle(text, max_chars), is_error, tuple(reader.media), structured)
+
+
+def _blocks(result: Mapping[str, Any]) -> list[Any]:
+    """Return the content blocks; servers also send one block, one string, or older shapes."""
+    content = result.get("content")
+    match content:
+        case list() | tuple():
+            return list(content)
+        case Mapping() if "type" not in content:
+            return [{"type": "text", "text": strict_json.dumps(content)}]
+        case None if "toolResult" in result:  # protocol 2024-10-07
+            return [{"type": "text", "text": strict_json.dumps(result["toolResult"])}]
+        case None:
+            return []
+        case _:
+            return [content]
+
+
+class _BlockReader:
+    """Collects the text and the media of one result in the order of its blocks."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.media: list[Media] = []
+        self.has_text = False
+        self.unknown = 0
+
+    def read(self, blocks: list[Any]) -> None:
+        for block in blocks:
+            match block:
+                case str():
+                    self._text(block)
+                case {"type": "text"}:
+                    self._text(block.get("text"))
+                case {"type": ("image" | "audio") as kind}:
+                    self._media(kind, block.get("data"), block.get("mimeType"), None)
+                case {"type": "resource", "resource": Mapping() as resource}:
+                    self._resource(resource)
+                case {"type": "resource_link"}:
+                    self._link(block)
+                case {"text": str() as text} if not isinstance(block.get("type"), str):
+                    self._text(text)
+                case _:
+                    self.unknown += 1
+
+    def _text(self, text: object) -> None:
+        if text is None:
+            return
+        self.parts.append(clean_text(text if isinstance(text, str) else strict_json.dumps(text)))
+        self.has_text = self.has_text or bool(self.parts[-1].strip())
+
+    def _media(self, kind: MediaType, data: object, mime_type: object, uri: str | None) -> None:
+        what = kind if uri is None else f"file {uri}"
+        decoded, own_type = _decode(data)
+        mime = _mime(mime_type) or own_type
+        if decoded is None:
+            self.parts.append(f"[1 {what} that cannot be shown: its data is not valid base64]")
+        elif mime is None and kind != "file":
+            self.parts.append(f"[1 {what} that cannot be shown: no mimeType, {len(decoded)} bytes]")
+        else:
+            mime = mime or "application/octet-stream"
+            self.parts.append(f"[1 {what}, {mime}, {len(decoded)} bytes]")
+            if kind == "file" and mime.startswith(("image/", "audio/")):
+                kind = "image" if mime.startswith("image/") else "audio"
+            self.media.append(Media(kind, mime, decoded, self._name(kind, mime, uri)))
+
+    def _name(self, kind: MediaType, mime: str, uri: str | None) -> str:
+        """Return a file name without any path in it; a server cannot choose where things go."""
+        given = unquote(urlsplit(uri).path).replace("\\", "/").rsplit("/", 1)[-1] if uri else ""
+        safe = _UNSAFE_IN_NAME.sub("_", given).strip("._")[-80:]
+        number = len(self.media) + 1
+        return f"{number}-{safe}" if safe else f"{kind}-{number}{mimetypes.guess_extension(mime) or '.bin'}"
+
+    def _resource(self, resource: Mapping[str, Any]) -> None:
+        uri = _label(resource.get("uri")) or "without address"
+        if isinstance(resource.get("text"), str):
+            self.parts.append(f"[resource {uri}]")
+            self._text(resource["text"])
+        elif resource.get("blob") is not None:
+            self._media("file", resource["blob"], resource.get("mimeType"), uri)
+        else:
+            self.parts.append(f"[resource {uri} without content]")
+
+    def _link(self, block: Mapping[str, Any]) -> None:
+        words = [_label(block.get(key)) for key in ("name", "title", "description", "mimeType")]
+        uri = _label(block.get("uri")) or "without address"
+        self.parts.append(f"[link to {uri}" + "".join(f"; {word}" for word in words if word) + "]")
+
+
+def _label(value: object) -> str:
+    return truncate(clean_label(value), _LABEL_CHARS) if isinstance(value, str) else ""
+
+
+def _mime(value: object) -> str | None:
+    match = _MIME.match(value.strip()) if isinstance(value, str) else None
+    return match.group().lower() if match else None
+
+
+def _decode(data: object) -> tuple[bytes | None, str | None]:
+    """Return the bytes of base64 text, and the type if it is a `data:` URL; None if it is neither."""
+    if not isinstance(data, str) or not data.strip():
+        return None, None
+    own_type = None
+    if head := _DATA_URL.match(data[:200]):
+        own_type, data = _mime(head.group(1)), data[head.end() :]
+    compact = "".join(data.split()).rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True), own_type
+    except (binascii.Error, ValueError):
+        return None, own_type

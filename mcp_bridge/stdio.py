@@ -1,0 +1,116 @@
+"""The supervised stdio transport: a server's process as a channel of messages."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from . import process
+from .environment import Launch
+from .errors import ServerUnavailable
+from .framing import Broken, LineBuffer, Message, Parsed, TooLong, encode, parse_line
+from .guardian import MARKER_VARIABLE, Guardian
+
+logger = logging.getLogger(__name__)
+
+OFF_LOOP_BYTES = 2**20
+"""Lines longer than this are parsed on a thread: 64 MiB take 1.7 s."""
+END_SECONDS = 1.0
+"""How long an exit status is awaited after the output of a server has ended."""
+STDERR_LINES_PER_PROCESS = 500
+"""More lines of one process than this are not forwarded to the log."""
+
+
+class StdioChannel:
+    """A `Channel` over the pipes of a running process."""
+
+    def __init__(
+        self, server: str, running: process.ServerProcess, limit: int, redact: Callable[[str], str]
+    ) -> None:
+        self._server = server
+        self._process = running
+        self._redact = redact
+        self._buffer = LineBuffer(limit)
+        self._lines: deque[bytes | TooLong] = deque()
+        self._ready: deque[Message | Broken] = deque()
+        self._noisy = False
+
+    async def receive(self) -> Message | Broken | None:
+        while not self._ready:
+            if self._lines:
+                self._take(await _parse(self._lines.popleft()))
+            elif data := await self._process.read():
+                self._lines.extend(self._buffer.feed(data))
+            elif (rest := self._buffer.rest()) is not None:
+                self._lines.append(rest)
+            else:
+                return None
+        return self._ready.popleft()
+
+    async def send(self, message: Message, metadata: Any = None) -> None:
+        await self._process.write(encode(message))
+
+    async def describe_end(self) -> str:
+        await self._process.wait_exit(END_SECONDS)
+        await asyncio.sleep(0)  # let the last words on stderr be read
+        return self._redact(self._process.describe_end())
+
+    def _take(self, parsed: Parsed) -> None:
+        self._ready.extend(parsed.messages)
+        if parsed.broken is not None:
+            self._ready.append(parsed.broken)
+        if parsed.noise:
+            level = logging.DEBUG if self._noisy else logging.WARNING
+            self._noisy = True
+            noise = self._redact(parsed.noise)
+            logger.log(level, "MCP server '%s' prints other things than messages: %s", self._server, noise)
+
+
+async def _parse(line: bytes | TooLong) -> Parsed:
+    if isinstance(line, bytes) and len(line) > OFF_LOOP_BYTES:
+        return await asyncio.to_thread(parse_line, line)
+    return parse_line(line)
+
+
+@asynccontextmanager
+async def open_stdio(
+    server: str, launch: Launch, *, limit: int, guardian: Guardian, redact: Callable[[str], str]
+) -> AsyncIterator[StdioChannel]:
+    """Start a server and yield its channel; on leaving, the server and all it started are gone.
+
+    `limit` is the longest message taken, in bytes. Raises `ServerUnavailable` if it cannot be started.
+    """
+    marked = replace(launch, env={**launch.env, MARKER_VARIABLE: guardian.marker})
+    try:
+        running = await process.start(marked)
+    except (OSError, ValueError) as error:
+        reason = f"cannot start {launch.program}: {getattr(error, 'strerror', None) or error}"
+        raise ServerUnavailable(redact(reason), server=server) from error
+    guardian.watch(running.pid)
+    try:
+        running.on_stderr_line = _StderrLog(server, redact)
+        yield StdioChannel(server, running, limit, redact)
+    finally:
+        await running.stop()
+        guardian.release(running.pid)
+
+
+class _StderrLog:
+    """Forwards what a server says on stderr to the log, with its name and without secrets."""
+
+    def __init__(self, server: str, redact: Callable[[str], str]) -> None:
+        self._server = server
+        self._redact = redact
+        self._left = STDERR_LINES_PER_PROCESS
+
+    def __call__(self, line: str) -> None:
+        self._left -= 1
+        if self._left > 0:
+            logger.debug("[%s] %s", self._server, self._redact(line))
+        elif self._left == 0:
+            logger.debug("[%s] writes much to stderr; no more of it is shown", self._server)

@@ -1,0 +1,205 @@
+"""The filter between a stream of messages and the SDK's session.
+
+The SDK alone loses to servers that people really run: an odd result or error makes it
+wait until the timeout, an odd notification is logged with a traceback. So whatever the
+server may say without being asked is answered or dropped here, and answers are put into
+the one form that both majors of the SDK accept. Pure: messages in, messages out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .cleaning import clean_label, truncate
+from .framing import Broken, Message
+
+logger = logging.getLogger(__name__)
+
+ALIAS = "mcp-bridge:"
+"""Put before a method on its way through the SDK, which then does not judge the result."""
+METHOD_NOT_FOUND = -32601
+PARSE_ERROR = -32700
+INTERNAL_ERROR = -32603
+_LOG_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30}
+_LOG_CHARS = 500
+
+
+@dataclass
+class Hooks:
+    """Who wants to know what a server says by itself. All are called on the loop and must not block."""
+
+    on_progress: Callable[[object], None] = lambda token: None
+    on_list_changed: Callable[[], None] = lambda: None
+    on_log: Callable[[int, str], None] = lambda level, text: None
+
+
+@dataclass
+class _Pending:
+    method: str
+    token: object = None
+    sent: bool = False
+    cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """What becomes of a message from the server: passed on, answered, both or neither."""
+
+    forward: Message | None = None
+    reply: Message | None = None
+
+
+class MessageFilter:
+    """The filter of one session."""
+
+    def __init__(
+        self,
+        *,
+        roots: tuple[str, ...] | None = None,
+        elicitation: str = "decline",
+        hooks: Hooks | None = None,
+    ) -> None:
+        self._roots = roots
+        self._elicitation = elicitation
+        self._hooks = hooks or Hooks()
+        self._pending: dict[int, _Pending] = {}
+
+    def capabilities(self) -> Message:
+        """Return what the client announces in `initialize`: only what it really does."""
+        announced: Message = {}
+        if self._roots is not None:
+            announced["roots"] = {}
+        if self._elicitation == "defaults":
+            announced["elicitation"] = {}
+        return announced
+
+    def outgoing(self, message: Message) -> Message | None:
+        """Return what to send for a message of the session, None to send nothing."""
+        method = message.get("method", "")
+        if method == "notifications/cancelled":
+            # The SDK 2.x sends its own; exactly one may leave, and never for `initialize`.
+            pending = self._pending.get(message.get("params", {}).get("requestId"))
+            if pending is None or pending.cancelled or pending.method == "initialize":
+                return None
+            pending.cancelled = True
+        if method.startswith(ALIAS):
+            message = {**message, "method": method.removeprefix(ALIAS)}
+            # The SDK 2.x adds tracing context that strict servers mind: only our token stays.
+            params = message.get("params") or {}
+            meta = params.get("_meta") or {}
+            token = meta.get("progressToken")
+            params = {key: value for key, value in params.items() if key != "_meta"}
+            if token is not None:
+                params["_meta"] = {"progressToken": token}
+            message = {key: value for key, value in message.items() if key != "params"}
+            if params:
+                message["params"] = params
+            self._pending[message["id"]] = _Pending(message["method"], token)
+        return message
+
+    def sent(self, message: Message) -> None:
+        """Note that a message has left: from now on the server may have acted on it."""
+        if (pending := self._pending.get(message.get("id", -1))) is not None:
+            pending.sent = True
+
+    def may_have_run(self, token: object) -> bool:
+        """Tell whether the call with that progress token can have reached the server."""
+        waiting = [pending.sent for pending in self._pending.values() if pending.token == token]
+        return waiting[0] if waiting else True
+
+    def cancelled(self, token: object, reason: str) -> Message | None:
+        """Return the notification that cancels the call with that progress token, at most once."""
+        for request_id, pending in self._pending.items():
+            if pending.token == token and pending.sent and not pending.cancelled:
+                pending.cancelled = True
+                params = {"requestId": request_id, "reason": reason}
+                return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+        return None
+
+    def incoming(self, message: Message) -> Incoming:
+        """Return what to do with a message from the server."""
+        method = message.get("method")
+        if not isinstance(method, str):
+            return Incoming(forward=self._answer(message))
+        if message.get("id") is not None:
+            return Incoming(reply=self._reply(method, message))
+        self._notice(method, message.get("params"))
+        return Incoming()
+
+    def broken(self, broken: Broken) -> Message | None:
+        """Return an error for the request whose answer could not be read."""
+        error = {"code": PARSE_ERROR, "message": f"the server's answer cannot be used: {broken.reason}"}
+        return self._answer({"id": broken.id, "error": error})
+
+    def _answer(self, message: Message) -> Message | None:
+        """Return a response in the form that the SDK understands; None if nobody waits for it."""
+        request_id = self._request_id(message.get("id"))
+        if request_id is None or self._pending.pop(request_id, None) is None:
+            logger.debug("dropped an answer that nobody waits for: id %r", message.get("id"))
+            return None
+        if message.get("error") is not None or "result" not in message:
+            return {"jsonrpc": "2.0", "id": request_id, "error": _error(message.get("error"))}
+        result = message["result"]
+        if not isinstance(result, dict):
+            result = {} if result is None else {"content": result}
+        return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+    def _request_id(self, value: object) -> int | None:
+        """Return which request an id means: servers turn our integers into text, floats or null."""
+        if isinstance(value, str):
+            value = int(value) if value.strip().isdecimal() and len(value) < 19 else None
+        elif isinstance(value, float):
+            value = int(value) if value.is_integer() else None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        return next(iter(self._pending)) if len(self._pending) == 1 else None
+
+    def _reply(self, method: str, message: Message) -> Message:
+        """Answer a request of the server at once: it may do nothing else until then."""
+        answer: Message = {"jsonrpc": "2.0", "id": message["id"]}
+        if method == "ping":
+            return {**answer, "result": {}}
+        if method == "roots/list" and self._roots is not None:
+            return {**answer, "result": {"roots": [{"uri": uri} for uri in self._roots]}}
+        if method == "elicitation/create" and self._elicitation == "defaults":
+            return {**answer, "result": _accept_defaults(message.get("params"))}
+        reason = f"this client does not support {truncate(clean_label(method), 100)}"
+        return {**answer, "error": {"code": METHOD_NOT_FOUND, "message": reason}}
+
+    def _notice(self, method: str, params: object) -> None:
+        params = params if isinstance(params, Mapping) else {}
+        if method == "notifications/progress":
+            self._hooks.on_progress(params.get("progressToken"))
+        elif method == "notifications/tools/list_changed":
+            self._hooks.on_list_changed()
+        elif method == "notifications/message":
+            level = _LOG_LEVELS.get(str(params.get("level")), 40)
+            self._hooks.on_log(level, truncate(clean_label(str(params.get("data"))), _LOG_CHARS))
+        else:
+            logger.debug("ignored notification %s", truncate(clean_label(method), 100))
+
+
+def _error(error: object) -> Message:
+    """Return a JSON-RPC error with a number and a text, whatever the server gave."""
+    if not isinstance(error, Mapping):
+        text = "the server answered with neither result nor error" if error is None else str(error)
+        return {"code": INTERNAL_ERROR, "message": text}
+    code = error.get("code")
+    message = error.get("message")
+    return {
+        "code": code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL_ERROR,
+        "message": str(message) if message else f"error {code} without a message",
+        **({"data": error["data"]} if error.get("data") is not None else {}),
+    }
+
+
+def _accept_defaults(params: object) -> Message:
+    """Accept a form with the defaults that the server names for its fields (SEP-1034)."""
+    schema = params.get("requestedSchema") if isinstance(params, Mapping) else None
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
+    content = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
+    return {"action": "accept", "content": content}
