@@ -67,13 +67,17 @@ def session(read: Any, write: Any) -> AbstractAsyncContextManager[ClientSession]
     return ClientSession(read, write)
 
 
-async def request(session: ClientSession, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+async def request(
+    session: ClientSession, method: str, params: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Send a request and return the raw result. Without a time limit: the caller has one.
 
     Raises `RpcError` for an error answer and `ConnectionError` if the session has ended.
     """
     try:
-        result = await session.send_request(cast(Any, _Wire(method=ALIAS + method, params=params)), _AnyResult)
+        result = await session.send_request(
+            cast(Any, _Wire(method=ALIAS + method, params=params)), _AnyResult
+        )
     except SdkError as error:
         answer = cast(Any, error).error
         raise RpcError(answer.message, code=answer.code, data=answer.data) from None

@@ -71,7 +71,7 @@ class Bridge:
         self._servers: dict[str, Server] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._tools: dict[str, Tool] = {}
-        self._presented: dict[RemoteTool, tuple[str, Tool | None]] = {}
+        self._presented: dict[str, tuple[RemoteTool, Tool | None]] = {}
 
     async def __aenter__(self) -> Bridge:
         await self.start()
@@ -107,13 +107,17 @@ class Bridge:
         """Wait until each server is ready or has failed once, or its time for that has passed."""
         await asyncio.gather(*(self._attempt(one, within_connect_timeout) for one in self._servers.values()))
 
+    async def known(self) -> None:
+        """Wait until each server's tools are known, stored or listed, or its start has failed."""
+        unknown = [server for server in self._servers.values() if not server.listing.tools]
+        await asyncio.gather(*(server.attempted.wait() for server in unknown))
+
     def tools(self, chat: str | None = None, user: str | None = None) -> list[Tool]:
         """Return the tools offered to a chat and user, in the order of the configuration."""
         return [
             tool
             for tool in self._tools.values()
-            if (server := self._servers[tool.server]).offers_tools
-            and is_admitted(server.config, chat, user)
+            if (server := self._servers[tool.server]).offers_tools and is_admitted(server.config, chat, user)
         ]
 
     def status(self) -> list[ServerStatus]:
@@ -228,7 +232,9 @@ class Bridge:
         self, tool: Tool, server: Server, arguments: dict[str, Any], chat: str | None
     ) -> dict[str, Any]:
         config = server.config
-        deadline = Deadline(config.call_timeout, config.max_call_time or config.call_timeout * MAX_CALL_FACTOR)
+        deadline = Deadline(
+            config.call_timeout, config.max_call_time or config.call_timeout * MAX_CALL_FACTOR
+        )
         for attempt in (1, 2):
             async with server.sessions.lease(chat, config.connect_timeout) as connection:
                 try:
@@ -257,12 +263,18 @@ class Bridge:
             self._on_change()
 
     def _present(self, name: str, remote: RemoteTool) -> Tool | None:
-        return present(
+        """Present a tool, once for as long as neither it nor its name changes."""
+        known = self._presented.get(name)
+        if known is not None and known[0] == remote:
+            return known[1]
+        tool = present(
             name,
             remote,
             profile=self.config.schema_profile,
             max_description_chars=self.config.max_description_chars,
         )
+        self._presented[name] = remote, tool
+        return tool
 
     def _limited(self, tools: dict[str, Tool]) -> dict[str, Tool]:
         """Keep `max_tools` of them: the servers as configured, each server's tools by name."""
@@ -273,5 +285,7 @@ class Bridge:
         ranked = sorted(tools.values(), key=lambda tool: (order.index(tool.server), tool.name))
         kept = {tool.name for tool in ranked[:most]}
         left = ", ".join(tool.name for tool in ranked[most : most + 10])
-        logger.warning("more than max_tools = %d tools; not offered: %s%s", most, left, ", …" * (len(tools) > most + 10))
+        logger.warning(
+            "more than max_tools = %d tools; not offered: %s%s", most, left, ", …" * (len(tools) > most + 10)
+        )
         return {name: tool for name, tool in tools.items() if name in kept}

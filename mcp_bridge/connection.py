@@ -71,7 +71,9 @@ class Connection:
         self._progress_at: dict[object, float] = {}
         self._requests: set[asyncio.Task[dict[str, Any]]] = set()
         self._farewells: list[dict[str, Any]] = []
-        self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
+        self._owner: asyncio.Task[None] = asyncio.create_task(
+            self._own(), name=f"mcp session of {self.server}"
+        )
 
     @property
     def owner(self) -> asyncio.Task[None]:
@@ -204,7 +206,9 @@ class Connection:
         except Exception as error:  # a fault of ours or the SDK's must cost this session alone
             text = truncate(clean_label(self._redact(f"{type(error).__name__}: {error}")), _TEXT_CHARS)
             logger.debug("session of '%s' failed", self.server, exc_info=True)
-            self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
+            self._fail(
+                ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server)
+            )
         finally:
             self._ended.set()
             self.on_end(self)
@@ -214,18 +218,18 @@ class Connection:
 
         async with self._opener() as channel:
             self._channel = channel
-            async with session_streams(channel, self._filter, self._ended) as (read, write):
-                async with _sdk.session(read, write) as session:
-                    await self._initialize(session)
-                    self._session = session
-                    if not self._ready.done():
-                        self._ready.set_result(None)
-                    await self._until_over()
-                    for task in self._requests:
-                        task.cancel()
-                    for farewell in self._farewells:
-                        await self._bid(channel, farewell)
-                    self._session = None
+            streams = session_streams(channel, self._filter, self._ended)
+            async with streams as (read, write), _sdk.session(read, write) as session:
+                await self._initialize(session)
+                self._session = session
+                if not self._ready.done():
+                    self._ready.set_result(None)
+                await self._until_over()
+                self._session = None
+                for task in self._requests:
+                    task.cancel()
+                for farewell in self._farewells:
+                    await self._bid(channel, farewell)
 
     async def _initialize(self, session: ClientSession) -> None:
         """Do the handshake (specification, "Lifecycle"): `initialize` first, then `initialized`."""

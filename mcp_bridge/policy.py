@@ -27,7 +27,9 @@ def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> boo
 
 
 def _matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> bool:
-    return any(_hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs)
+    return any(
+        _hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs
+    )
 
 
 def _hint(glob: str, annotations: Mapping[str, Any]) -> bool:

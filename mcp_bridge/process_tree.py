@@ -105,10 +105,10 @@ class _Win32:
     """The parts of pywin32 that a `Job` uses, imported only where they exist."""
 
     def __init__(self) -> None:
-        import pywintypes  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        import win32api  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        import win32con  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        import win32job  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        import pywintypes
+        import win32api
+        import win32con
+        import win32job
 
         self.api, self.con, self.job, self.error = win32api, win32con, win32job, pywintypes.error
 

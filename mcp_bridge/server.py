@@ -104,17 +104,16 @@ class Server:
                 listing = await self._list()
             except BridgeError as error:
                 return self._fail(error)
-            finally:
-                self.attempted.set()
             self._attempts = 0
             changed = self.state != "ready" or listing.tools != self.listing.tools
             self.state, self.reason, self.listing = "ready", "", listing
+            if changed:
+                self._on_listing()
+            self.attempted.set()
             for problem in listing.problems:
                 logger.warning("MCP server '%s': %s", self.config.name, problem)
             logger.info("MCP server '%s' is ready with %d tools", self.config.name, len(listing.tools))
             await asyncio.to_thread(self._snapshots.save, self.config, listing)
-            if changed:
-                self._on_listing()
             return None
 
     def refresh_soon(self) -> None:
@@ -166,9 +165,7 @@ class Server:
             pause = min(FIRST_RETRY_SECONDS * 2 ** (self._attempts - 1), MAX_RETRY_SECONDS)
         else:
             self.state, pause = "failed", 0.0
-        logger.log(
-            logging.DEBUG if repeated else logging.ERROR, "MCP server '%s' failed: %s", name, reason
-        )
+        logger.log(logging.DEBUG if repeated else logging.ERROR, "MCP server '%s' failed: %s", name, reason)
         self.attempted.set()
         if was_offered != self.offers_tools and self.listing.tools:
             self._on_listing()

@@ -71,7 +71,9 @@ class SessionPool:
                 await asyncio.wait_for(self._freed.wait(), max(deadline - loop.time(), 0))
             if loop.time() >= deadline:
                 busy = f"all {self.config.max_sessions} sessions are busy (max_sessions)"
-                raise ServerUnavailable(f"{busy}; none was free within {seconds:g} s", server=self.config.name)
+                raise ServerUnavailable(
+                    f"{busy}; none was free within {seconds:g} s", server=self.config.name
+                )
         if self.closed:
             raise ServerUnavailable("the bridge is closed", server=self.config.name)
         connection = self._connect()

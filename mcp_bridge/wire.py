@@ -201,5 +201,7 @@ def _accept_defaults(params: object) -> Message:
     schema = params.get("requestedSchema") if isinstance(params, Mapping) else None
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    content = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
+    content = {
+        name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one
+    }
     return {"action": "accept", "content": content}

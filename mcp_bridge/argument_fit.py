@@ -1,0 +1,128 @@
+"""Tell whether a value fits a schema, leniently: whatever is valid fits, limits and patterns aside.
+
+A server's schema may be malformed or endless; every doubt is settled in favour of the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .plain_json import json_type, same_json
+from .schema_keywords import type_words
+from .schema_refs import References
+
+MAX_STEPS: Final = 100_000
+"""Schemas applied to the values of one call: definitions that name each other twice would never end."""
+
+
+class OutOfSteps(Exception):
+    """The arguments of this call take too long to check."""
+
+
+class Checker:
+    """Check values against schemas of one raw document, within a number of steps."""
+
+    def __init__(self, document: object) -> None:
+        self._references = References(document)
+        self._steps = 0
+
+    def step(self) -> None:
+        """Count one schema applied to one value; raises OutOfSteps."""
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise OutOfSteps
+
+    def always(self, schema: Mapping[str, Any]) -> list[Any]:
+        """Return the schemas that hold wherever this one does: what it refers to, and its `allOf`."""
+        parts = [self._references.resolve(schema["$ref"], schema)] if "$ref" in schema else []
+        listed = schema.get("allOf")
+        return [*parts, *(listed if isinstance(listed, list) else ())]
+
+    def required(self, schema: Mapping[str, Any], depth: int = 5) -> frozenset[str]:
+        """Return the names that a schema requires, also through what it refers to."""
+        self.step()
+        listed = schema.get("required")
+        names = frozenset(n for n in (listed if isinstance(listed, list) else ()) if isinstance(n, str))
+        if depth > 0:
+            for part in self.always(schema):
+                if isinstance(part, Mapping):
+                    names |= self.required(part, depth - 1)
+        return names
+
+    def item_schemas(self, schema: Mapping[str, Any]) -> tuple[list[Any], object]:
+        """Return the schemas of the first items, and that of all others."""
+        prefix, items = schema.get("prefixItems"), schema.get("items")
+        if isinstance(items, list):  # the tuple form up to draft 2019-09
+            return items, schema.get("additionalItems")
+        return (prefix if isinstance(prefix, list) else []), items
+
+    def says_something(self, schema: object) -> bool:
+        """Tell whether a schema names a type or values, so that fitting it means something."""
+        if not isinstance(schema, Mapping):
+            return False
+        return bool(type_words(schema.get("type"))) or any(
+            key in schema for key in ("$ref", "enum", "const", "anyOf", "oneOf", "allOf")
+        )
+
+    def only_null(self, schema: object) -> bool:
+        """Tell whether a schema takes null and nothing else."""
+        return isinstance(schema, Mapping) and (
+            type_words(schema.get("type")) == ["null"]
+            or ("const" in schema and schema["const"] is None)
+            or schema.get("enum") == [None]
+        )
+
+    def fits(self, value: Any, schema: object, depth: int) -> bool:
+        """Tell whether a value fits a schema; raises OutOfSteps."""
+        self.step()
+        if schema is False:
+            return False
+        if not isinstance(schema, Mapping) or depth <= 0:
+            return True
+        if value is None and schema.get("nullable") is True:
+            return True
+        return (
+            self._is_of_type(value, schema)
+            and self._is_listed(value, schema)
+            and all(self.fits(value, part, depth - 1) for part in self.always(schema))
+            and self._fits_one(value, schema, depth)
+            and self._members_fit(value, schema, depth)
+        )
+
+    def _is_of_type(self, value: Any, schema: Mapping[str, Any]) -> bool:
+        types, kind = type_words(schema.get("type")), json_type(value)
+        return not types or kind in types or (kind == "integer" and "number" in types)
+
+    def _is_listed(self, value: Any, schema: Mapping[str, Any]) -> bool:
+        if "const" in schema and not same_json(value, schema["const"]):
+            return False
+        listed = schema.get("enum")
+        return not isinstance(listed, list) or any(same_json(value, member) for member in listed)
+
+    def _fits_one(self, value: Any, schema: Mapping[str, Any], depth: int) -> bool:
+        for key in ("anyOf", "oneOf"):
+            branches = schema.get(key)
+            if not isinstance(branches, list) or not branches:
+                continue
+            if not any(self.fits(value, branch, depth - 1) for branch in branches):
+                return False
+        return True
+
+    def _members_fit(self, value: Any, schema: Mapping[str, Any], depth: int) -> bool:
+        if isinstance(value, list):
+            prefix, items = self.item_schemas(schema)
+            return all(
+                self.fits(member, prefix[i] if i < len(prefix) else items, depth - 1)
+                for i, member in enumerate(value)
+            )
+        if not isinstance(value, Mapping):
+            return True
+        listed, declared = schema.get("required"), schema.get("properties")
+        if isinstance(listed, list) and any(isinstance(n, str) and n not in value for n in listed):
+            return False
+        properties: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
+        others = None if "patternProperties" in schema else schema.get("additionalProperties")
+        return all(
+            self.fits(member, properties.get(name, others), depth - 1) for name, member in value.items()
+        )

@@ -1,0 +1,92 @@
+"""Convert one value to one JSON type, or to the one listed value it must mean."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .plain_json import DROPPED, Copier, json_type, read_json, same_json
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,64}(\.0+)?")
+_NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
+_MAX_JSON_TEXT: Final = 1_000_000
+_SPACE: Final = " \t\r\n"
+
+
+def convert(value: Any, wanted: str) -> Any:
+    """Return the value as the JSON type `wanted` when it can mean nothing else, or DROPPED."""
+    if wanted == "string":
+        return _text_of(value)
+    if not isinstance(value, str):
+        return DROPPED
+    text = value.strip(_SPACE)
+    match wanted:
+        case "integer":
+            return int(text.partition(".")[0]) if _INTEGER.fullmatch(text) else DROPPED
+        case "number":
+            return _number(text)
+        case "boolean":
+            return {"true": True, "false": False}.get(text.lower(), DROPPED)
+        case "null":
+            return None if text == "null" else DROPPED
+        case "object" | "array":
+            return _decoded(text, wanted)
+        case _:
+            return DROPPED
+
+
+def _text_of(value: object) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() <= 1024:
+        return str(value)
+    return json.dumps(value) if isinstance(value, float) and math.isfinite(value) else DROPPED
+
+
+def _number(text: str) -> Any:
+    if re.fullmatch(r"[+-]?[0-9]{1,64}", text):
+        return int(text)  # an identifier of 20 digits would lose its last ones as a float
+    if not _NUMBER.fullmatch(text):
+        return DROPPED
+    number = float(text)
+    return number if math.isfinite(number) else DROPPED
+
+
+def _decoded(text: str, wanted: str) -> Any:
+    opening = "{" if wanted == "object" else "["
+    if not text.startswith(opening) or len(text) > _MAX_JSON_TEXT:
+        return DROPPED
+    try:
+        decoded = Copier().copy(read_json(text))
+    except (ValueError, RecursionError):
+        return DROPPED
+    return decoded if json_type(decoded) == wanted else DROPPED
+
+
+def enum_member(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return the one listed value that `value` must mean, else the value itself."""
+    listed = schema.get("enum")
+    if not isinstance(listed, list):
+        listed = [schema["const"]] if "const" in schema else []
+    if not listed or any(same_json(value, member) for member in listed):
+        return value
+    if value is None and schema.get("nullable") is True:
+        return value
+    meant: list[Any] = []
+    for member in listed:
+        if _means(value, member) and not any(same_json(member, other) for other in meant):
+            meant.append(member)
+    return meant[0] if len(meant) == 1 else value
+
+
+def _means(value: object, member: object) -> bool:
+    if isinstance(value, str) and isinstance(member, str):
+        return value.strip().casefold() == member.strip().casefold()
+    kind = json_type(member)
+    if kind is None or isinstance(value, str) == isinstance(member, str):
+        return False
+    converted = convert(value, kind)
+    return converted is not DROPPED and same_json(converted, member)

@@ -1,0 +1,215 @@
+"""Read what a model sent as the arguments of a call, and repair it by the server's own schema.
+
+Models send numbers as strings, objects as JSON text and null for what they leave open; servers refuse
+that again and again. Only what the schema asks for is changed; what cannot be repaired is passed on, so
+that the server's own error reaches the model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .argument_fit import Checker, OutOfSteps
+from .argument_types import convert, enum_member
+from .cleaning import clean_label, truncate
+from .plain_json import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
+from .schema_keywords import type_words
+
+_FENCE: Final = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)\s*```", re.DOTALL)
+_MAX_ENCODINGS: Final = 3
+"""JSON text inside JSON text inside ...: models and gateways between them encode twice, never more."""
+
+
+class ArgumentsError(ValueError):
+    """The arguments are not a JSON object; the text tells a model what was wrong, quoting it."""
+
+
+def parse_arguments(arguments: object) -> dict[str, Any]:
+    """Return the arguments as a new dict of plain JSON values; nothing at all becomes `{}`.
+
+    Takes a mapping, JSON text (also within a code fence or encoded twice), UTF-8 bytes, or None.
+    Raises ArgumentsError for broken JSON, anything that is not an object, NaN, Infinity, integers of more
+    than 300 digits, values that JSON does not know, and more than 100 levels of nesting.
+    """
+    value = arguments
+    if isinstance(value, (bytes, bytearray)):
+        try:
+            value = bytes(value).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ArgumentsError(f"the arguments are not UTF-8 text (byte {error.start})") from None
+    for _ in range(_MAX_ENCODINGS):
+        if not isinstance(value, str):
+            break
+        value = _decode(value)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        kind = json_type(value) or type(value).__name__
+        raise ArgumentsError(f"the arguments must be a JSON object, not {kind}: {_quote(repr(value))}")
+    copied: dict[str, Any] = _checked_copy(value, [MAX_NODES], MAX_DEPTH)
+    return copied
+
+
+def _decode(text: str) -> object:
+    text = text.strip().removeprefix("\ufeff").strip()
+    if fenced := _FENCE.fullmatch(text):
+        text = fenced[1].strip()
+    if not text:
+        return None
+    try:
+        return read_json(text)
+    except json.JSONDecodeError as error:
+        near = _quote(text[max(0, error.pos - 20) : error.pos + 20])
+        raise ArgumentsError(
+            f"the arguments are not valid JSON: {error.msg} at character {error.pos + 1}, near {near}"
+        ) from None
+    except ValueError as error:
+        raise ArgumentsError(f"the arguments are not valid JSON: {error}") from None
+    except RecursionError:
+        raise ArgumentsError(f"the arguments are nested too deeply: {_quote(text[:20])}") from None
+
+
+def _checked_copy(value: object, nodes: list[int], depth: int) -> Any:
+    nodes[0] -= 1
+    if depth < 0 or nodes[0] < 0:
+        raise ArgumentsError(f"the arguments are nested more than {MAX_DEPTH} levels deep, or too many")
+    if isinstance(value, Mapping):
+        if odd := [key for key in value if not isinstance(key, str)]:
+            raise ArgumentsError(f"a name in the arguments is not a string: {_quote(repr(odd[0]))}")
+        return {sound_text(key): _checked_copy(member, nodes, depth - 1) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_checked_copy(member, nodes, depth - 1) for member in value]
+    plain = Copier().copy(value)
+    if plain is DROPPED:
+        raise ArgumentsError(f"the arguments hold a value that JSON cannot carry: {_quote(repr(value))}")
+    return plain
+
+
+def _quote(text: str) -> str:
+    return repr(truncate(clean_label(text), 60))
+
+
+def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, Any]:
+    """Return a copy of the arguments, changed where the server's raw schema asks for it; never raises.
+
+    Arguments that satisfy the schema come back equal, and repairing twice is repairing once.
+    """
+    original = dict(_copy(arguments, MAX_DEPTH))
+    try:
+        checker = Checker(schema)
+        repaired = _Repairer(checker).value(original, schema, MAX_DEPTH)
+        if not isinstance(repaired, dict):
+            return original
+        # A schema that contradicts itself could be "repaired" back and forth: then nothing is touched.
+        again = _Repairer(checker).value(repaired, schema, MAX_DEPTH)
+    except (OutOfSteps, RecursionError):
+        return original
+    return repaired if _identical(again, repaired) else original
+
+
+class _Repairer:
+    """Repair values against schemas of one document; each method returns a new value or the same."""
+
+    def __init__(self, checker: Checker) -> None:
+        self._checker = checker
+
+    def value(self, value: Any, schema: object, depth: int, required: frozenset[str] = frozenset()) -> Any:
+        """Return the value as `schema` wants it; `required` are names that a neighbour schema requires."""
+        self._checker.step()
+        if not isinstance(schema, Mapping) or depth <= 0:
+            return value
+        required = required | self._checker.required(schema)
+        for part in self._checker.always(schema):
+            value = self.value(value, part, depth - 1, required)
+        value = self._typed(value, schema, depth)
+        for key in ("anyOf", "oneOf"):
+            if isinstance(branches := schema.get(key), list) and branches:
+                value = self._union(value, branches, depth, required)
+        if isinstance(value, dict):
+            value = self._object(value, schema, depth, required)
+        elif isinstance(value, list):
+            value = self._array(value, schema, depth)
+        return enum_member(value, schema)
+
+    def _typed(self, value: Any, schema: Mapping[str, Any], depth: int) -> Any:
+        types = type_words(schema.get("type"))
+        if not types:
+            return value
+        if value is None and schema.get("nullable") is True:
+            return value
+        kind = json_type(value)
+        if kind in types or (kind == "integer" and "number" in types):
+            whole = isinstance(value, float) and kind == "integer" and "number" not in types
+            return int(value) if whole and abs(value) < 2**63 else value
+        for wanted in types:
+            converted = convert(value, wanted)
+            if converted is not DROPPED:
+                return converted
+        if "array" in types and "string" not in types:
+            return self._wrapped(value, schema.get("items"), depth)
+        return value
+
+    def _wrapped(self, value: Any, items: object, depth: int) -> Any:
+        """Return `[value]` where the items of the array state a type, and the value is of it."""
+        if value is None or value == "" or not self._checker.says_something(items):
+            return value
+        item = self.value(value, items, depth - 1)
+        return [item] if self._checker.fits(item, items, depth - 1) else value
+
+    def _union(self, value: Any, branches: list[Any], depth: int, required: frozenset[str]) -> Any:
+        for branch in branches:
+            if self._checker.fits(value, branch, depth - 1):
+                return self.value(value, branch, depth - 1, required)
+        for branch in branches:
+            repaired = self.value(value, branch, depth - 1, required)
+            if self._checker.fits(repaired, branch, depth - 1):
+                return repaired
+        # Of "a model or null" the model is meant, even if one of its other fields is still wrong.
+        meant = [branch for branch in branches if not self._checker.only_null(branch)]
+        return self.value(value, meant[0], depth - 1, required) if len(meant) == 1 else value
+
+    def _object(
+        self, value: dict[str, Any], schema: Mapping[str, Any], depth: int, required: frozenset[str]
+    ) -> dict[str, Any]:
+        declared = schema.get("properties")
+        properties: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
+        others = None if "patternProperties" in schema else schema.get("additionalProperties")
+        repaired: dict[str, Any] = {}
+        for name, member in value.items():
+            if name not in properties:
+                repaired[name] = self.value(member, others, depth - 1)
+                continue
+            wanted = properties[name]
+            open_null = member is None and not self._checker.fits(None, wanted, depth - 1)
+            needed = name in required or (isinstance(wanted, Mapping) and wanted.get("required") is True)
+            if open_null and not needed:
+                continue
+            repaired[name] = member if open_null else self.value(member, wanted, depth - 1)
+        return repaired
+
+    def _array(self, value: list[Any], schema: Mapping[str, Any], depth: int) -> list[Any]:
+        prefix, items = self._checker.item_schemas(schema)
+        return [
+            self.value(member, prefix[i] if i < len(prefix) else items, depth - 1)
+            for i, member in enumerate(value)
+        ]
+
+
+def _copy(value: Any, depth: int) -> Any:
+    if depth <= 0:
+        return value
+    if isinstance(value, Mapping):
+        return {key: _copy(member, depth - 1) for key, member in value.items()}
+    return [_copy(member, depth - 1) for member in value] if isinstance(value, (list, tuple)) else value
+
+
+def _identical(left: Any, right: Any) -> bool:
+    """Compare with types: `same_json` would take 5 for 5.0."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_identical(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(_identical(a, b) for a, b in zip(left, right, strict=True))
+    return type(left) is type(right) and (left is right or left == right)

@@ -1,0 +1,38 @@
+"""The log of our own command line: the library's standard logging, rendered on stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+_FORMAT = "<level>{level: <7}</level> {message}"
+
+
+def set_up_log(*, verbose: bool) -> None:
+    """Show warnings, or everything. Uses loguru, or standard logging inside a bot that lacks it."""
+    package = logging.getLogger(__package__)
+    package.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    package.propagate = False
+    try:
+        from loguru import logger as loguru
+    except ImportError:
+        handler: logging.Handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(levelname)-7s %(message)s"))
+    else:
+        loguru.remove()
+        # diagnose would print the values of variables, secrets among them
+        loguru.add(sys.stderr, level=0, format=_FORMAT, backtrace=False, diagnose=False)
+        handler = _ToLoguru()
+    package.handlers[:] = [handler]
+
+
+class _ToLoguru(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        from loguru import logger as loguru
+
+        level: str | int = record.levelname
+        try:
+            level = loguru.level(record.levelname).name
+        except ValueError:
+            level = record.levelno
+        loguru.opt(exception=record.exc_info).log(level, "{}", record.getMessage())

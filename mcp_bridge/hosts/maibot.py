@@ -1,0 +1,148 @@
+"""The adapter for MaiBot >= 1.0 (facts seen on 1.3.15 with SDK 2.16).
+
+The host's order: import, `create_plugin`, `set_plugin_config`, `get_components` (on the
+shared event loop), register, `on_load`. Tools must be declared in `get_components`, so
+discovery starts on a thread of its own when the config arrives, and what comes later is
+declared by reloading. Every hook may be called again after `on_unload`: when a new
+instance fails to load, the host goes back to the old one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from maibot_sdk import MaiBotPlugin
+
+from ..config import BridgeConfig, parse_config
+from ..errors import ConfigError
+from ..thread import BridgeThread
+from .base_tool import create_mcp_tool_class
+from .maibot_reload import Reloader
+from .maibot_tool import MAX_VISIBLE, MaiBotTool, call_seconds, caller, declare
+
+logger = logging.getLogger(__name__)
+
+PLUGIN_ID = "mcp-bridge"
+FOLDER = Path(__file__).resolve().parents[2]
+COMPONENT_WAIT_SECONDS = 2.0
+"""Most that `get_components` waits: it blocks the loop that all plugins share."""
+
+
+class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is not installed with us
+    """Declares every tool of every configured MCP server as a tool of the bot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bridge: BridgeThread | None = None
+        self._running_config: Mapping[str, Any] | None = None
+        self._servers: BridgeConfig = BridgeConfig()
+        self._classes: dict[str, type[MaiBotTool]] = {}
+        self._declared: list[dict[str, Any]] | None = None
+        self._reloader: Reloader | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def set_plugin_config(self, config: dict[str, Any]) -> None:
+        """Take the parsed config.toml; starts the servers unless they run or the plugin is off."""
+        super().set_plugin_config(config)
+        plugin = config.get("plugin")
+        if self._bridge is None and not (isinstance(plugin, Mapping) and plugin.get("enabled") is False):
+            self._start(config)
+
+    def get_components(self) -> list[dict[str, Any]]:
+        """Return the tools that are known now; waits 2 s at the most for those never seen before."""
+        if self._bridge is not None:
+            self._bridge.wait_known(COMPONENT_WAIT_SECONDS)
+        self._classes, components = self._offer()
+        self._declared = components
+        return [*super().get_components(), *components]
+
+    async def on_load(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        if self._reloader is not None:
+            self._reloader.stop()
+        self._reloader = Reloader(
+            self._reload_self, self._differs, Path(self.ctx.paths.data_dir) / "reload.json"
+        )
+        self._reloader.start()
+        logger.info("mcp-bridge: %d tools of %d servers", len(self._classes), len(self._servers.servers))
+
+    async def on_unload(self) -> None:
+        """Return at once: running calls finish in the background, then all servers end."""
+        if self._reloader is not None:
+            self._reloader.stop()
+        bridge, self._bridge = self._bridge, None
+        if bridge is not None:
+            bridge.close_soon()
+
+    async def on_config_update(self, scope: str, config_data: dict[str, Any], version: str) -> None:
+        """Have an edited config.toml take effect by a reload; other configurations do not concern us."""
+        if scope == "self" and self._reloader is not None:
+            self._reloader.request()
+
+    async def invoke_component(self, component_name: str, /, **arguments: Any) -> dict[str, Any]:
+        """Run a tool for the host, which passes the model's arguments flat and adds its own."""
+        tool = self._classes.get(component_name)
+        if tool is None:
+            text = f"there is no tool '{component_name}' any more"
+            return {"success": False, "content": text, "error": text}
+        chat, user = caller(arguments)
+        return await tool(chat=chat, user=user).execute(arguments)
+
+    def _start(self, config: Mapping[str, Any]) -> None:
+        self._running_config = config
+        file = FOLDER / "config.toml"
+        try:
+            text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
+            parsed = parse_config(config, file=file, text=text)
+        except ConfigError as error:
+            logger.error("no MCP servers are started: %s", error.message)
+            parsed = BridgeConfig()
+        servers = tuple(replace(server, max_call_time=call_seconds(server)) for server in parsed.servers)
+        self._servers = replace(parsed, servers=servers)
+        data_dir = Path(self.ctx.paths.data_dir)
+        self._bridge = BridgeThread(self._servers, data_dir=data_dir, on_change=self._changed)
+        self._bridge.start()
+
+    def _offer(self) -> tuple[dict[str, type[MaiBotTool]], list[dict[str, Any]]]:
+        """Return what would be declared now: the tool classes and their components."""
+        bridge = self._bridge
+        if bridge is None:
+            return {}, []
+        configs = {server.name: server for server in self._servers.servers}
+        classes: dict[str, type[MaiBotTool]] = {}
+        components: list[dict[str, Any]] = []
+        for number, tool in enumerate(bridge.tools()):
+            made = create_mcp_tool_class(tool, bridge, MaiBotTool)
+            classes[tool.name] = made
+            components.append(declare(made, configs[tool.server], visible=number < MAX_VISIBLE))
+        return classes, components
+
+    def _changed(self) -> None:
+        """Called on the bridge's thread when the tools have changed."""
+        loop, reloader = self._loop, self._reloader
+        if loop is not None and reloader is not None:
+            try:
+                loop.call_soon_threadsafe(reloader.request)
+            except RuntimeError:
+                logger.debug("the host's loop has ended")
+
+    def _differs(self) -> bool:
+        if self._bridge is None:
+            return False
+        if self.get_plugin_config_data() != self._running_config:
+            return True
+        return self._offer()[1] != self._declared
+
+    async def _reload_self(self) -> bool:
+        answer = await self.ctx.component.reload_plugin(PLUGIN_ID)
+        return isinstance(answer, Mapping) and answer.get("success") is True
+
+
+def create_plugin() -> McpBridgePlugin:
+    """Return the plugin's instance; nothing is started before the config arrives."""
+    return McpBridgePlugin()

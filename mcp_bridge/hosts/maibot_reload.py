@@ -1,0 +1,101 @@
+"""Reloading oneself in MaiBot, the only way to change the tools that a plugin has declared.
+
+Done by one background task, never inside a hook: a plugin that awaits its own reload while
+it is loading ends up running twice (seen on 1.3.15).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+MIN_PAUSE_SECONDS = 5.0
+MAX_PAUSE_SECONDS = 600.0
+"""Reloads are at least so far apart, doubling from the first to the second while they go on."""
+CALM_SECONDS = 600.0
+"""After so long without a reload the pauses begin anew."""
+MAX_REFUSALS = 5
+"""How often in a row the host may refuse; then the next change is awaited."""
+SETTLE_SECONDS = 1.0
+"""How long further changes are collected: servers become ready one after the other."""
+
+
+class Reloader:
+    """Reloads the plugin once whenever what it would declare differs from what it has declared.
+
+    `reload` asks the host and tells whether it did; `differs` compares. The time of the last
+    reload is kept in `state_file`, since each reload is the end of this object.
+    """
+
+    def __init__(
+        self, reload: Callable[[], Awaitable[bool]], differs: Callable[[], bool], state_file: Path
+    ) -> None:
+        self._reload = reload
+        self._differs = differs
+        self._state_file = state_file
+        self._wanted = asyncio.Event()
+        self._stopped = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to serve requests; changes that came earlier are looked at now."""
+        self._wanted.set()
+        self._task = asyncio.create_task(self._run(), name="mcp-bridge reload")
+
+    def request(self) -> None:
+        """Have a difference looked for soon."""
+        self._wanted.set()
+
+    def stop(self) -> None:
+        """Do nothing more. A reload under way is left to the host: it is what ends us."""
+        self._stopped = True
+        self._wanted.set()
+
+    async def _run(self) -> None:
+        refusals = 0
+        while not self._stopped:
+            await self._wanted.wait()
+            self._wanted.clear()
+            await asyncio.sleep(SETTLE_SECONDS)
+            if self._stopped or not self._differs():
+                continue
+            last, pause = self._read()
+            await asyncio.sleep(max(last + pause - time.time(), 0))
+            if self._stopped or not self._differs():
+                continue
+            self._write(pause)
+            logger.info("the tools have changed: reloading the plugin once")
+            if await self._reload():
+                return
+            refusals += 1
+            if refusals < MAX_REFUSALS:
+                await asyncio.sleep(min(MIN_PAUSE_SECONDS * 2**refusals, MAX_PAUSE_SECONDS))
+                self._wanted.set()
+            else:
+                logger.warning("the host does not reload the plugin; changed tools appear after a restart")
+                refusals = 0
+
+    def _read(self) -> tuple[float, float]:
+        """Return when the last reload was, and how long to pause after it, in seconds."""
+        try:
+            state = json.loads(self._state_file.read_text("utf-8"))
+            last, pause = float(state["last"]), float(state["pause"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0.0, MIN_PAUSE_SECONDS
+        if not 0 <= time.time() - last < CALM_SECONDS:  # also after the clock was set back
+            return 0.0, MIN_PAUSE_SECONDS
+        return last, min(max(pause, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
+
+    def _write(self, pause: float) -> None:
+        state = {"last": time.time(), "pause": min(pause * 2, MAX_PAUSE_SECONDS)}
+        try:
+            self._state_file.parent.mkdir(parents=True, exist_ok=True)
+            self._state_file.write_text(json.dumps(state), "utf-8")
+        except OSError as error:
+            logger.debug("the time of the reload cannot be kept: %s", error)

@@ -1,0 +1,125 @@
+"""How MaiBot >= 1.0 (seen on 1.3.15, SDK 2.16) declares a tool and takes its answer."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
+
+from .. import strict_json
+from ..bridge import MAX_CALL_FACTOR
+from ..result import ToolResult
+from ..server_config import ServerConfig
+from .base_tool import BaseTool
+
+MAX_CALL_SECONDS = 120.0
+"""Default of `max_call_time` inside MaiBot: nobody in a chat waits longer."""
+SPARE_SECONDS = 5.0
+"""What the host's own limit is above ours, so that our words arrive and not its."""
+MAX_ANSWER_BYTES = 8 * 2**20
+"""Most media of one answer: the host's frames end at 16 MiB, and base64 adds a third."""
+MAX_VISIBLE = 20
+"""Tools shown in every prompt; the rest is found by the model's tool search."""
+
+
+class MaiBotTool(BaseTool):
+    """The base of our tools in MaiBot: what the host adds, and the shape of an answer."""
+
+    host_arguments: ClassVar[Collection[str]] = frozenset(
+        {
+            "stream_id",
+            "chat_id",
+            "group_id",
+            "user_id",
+            "platform",
+            "self",
+            "component_name",
+            "handler_method",
+        }
+    )
+
+    def answer(self, result: ToolResult) -> dict[str, Any]:
+        """Return the host's answer; on failure `content` and `error` both, else the model sees raw JSON."""
+        answer: dict[str, Any] = {
+            "success": not result.is_error,
+            "content": result.text,
+            "error": result.text if result.is_error else "",
+        }
+        if items := _content_items(result):
+            answer["content_items"] = items
+        return answer
+
+
+def _content_items(result: ToolResult) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    left = MAX_ANSWER_BYTES
+    for media in result.media:
+        if media.type == "file" or len(media.data) > left:
+            continue
+        left -= len(media.data)
+        items.append(
+            {
+                "content_type": media.type,
+                "data": base64.b64encode(media.data).decode("ascii"),
+                "mime_type": media.mime_type,
+                "name": media.name,
+            }
+        )
+    if items:
+        items.insert(0, {"content_type": "text", "text": result.text})
+    return items
+
+
+def call_seconds(config: ServerConfig) -> float:
+    """Return the total time of a call inside MaiBot."""
+    return config.max_call_time or min(config.call_timeout * MAX_CALL_FACTOR, MAX_CALL_SECONDS)
+
+
+def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> dict[str, Any]:
+    """Return the component by which the host lists a tool and calls it."""
+    scope, sessions = _where(config)
+    metadata = {
+        "description": tool.description,
+        "parameters_raw": tool.input_schema,
+        "visibility": "visible" if visible else "deferred",
+        # No attribute has that name, so the call falls through to `invoke_component`.
+        "handler_name": f"mcp-bridge:{tool.name}",
+        "timeout_ms": int((config.connect_timeout + call_seconds(config) + SPARE_SECONDS) * 1000),
+    }
+    component: dict[str, Any] = {
+        "type": "TOOL",
+        "name": tool.name,
+        "description": tool.description,
+        "metadata": strict_json.plain(metadata),
+        "chat_scope": scope,
+    }
+    if sessions:
+        component["allowed_session"] = sessions
+    return component
+
+
+def _where(config: ServerConfig) -> tuple[str, list[str]]:
+    """Return the host's scope and its list of groups, as near to `chats` as the host can list.
+
+    It knows groups by exact id, and all private chats together; what that does not catch is
+    refused when called.
+    """
+    if config.chats is None:
+        return "all", []
+    parts = [pattern.split(":") for pattern in config.chats]
+    kinds = {part[1] if len(part) == 3 else "group" if len(part) == 2 else "*" for part in parts}
+    if kinds == {"private"}:
+        return "private", []
+    if kinds != {"group"}:
+        return "all", []
+    exact = not any(character in pattern for pattern in config.chats for character in "*?[")
+    return "group", [f"{part[0]}:{part[-1]}" for part in parts] if exact else []
+
+
+def caller(arguments: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return chat and user from what the host adds to a call; None where it says nothing."""
+    platform, group, user = (str(arguments.get(key) or "") for key in ("platform", "group_id", "user_id"))
+    if not platform:
+        return None, None
+    chat = f"{platform}:group:{group}" if group else f"{platform}:private:{user}"
+    return chat, f"{platform}:{user}" if user else None

@@ -1,0 +1,145 @@
+"""What the command line prints: tables for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import strict_json
+from .bridge import ServerStatus
+from .catalog import Tool
+from .cleaning import clean_label, truncate
+from .errors import BridgeError
+from .result import Media, ToolResult
+
+DESCRIPTION_CHARS = 60
+_COLOURS = {"ready": "green", "failed": "red", "disabled": "dim"}
+
+
+class Report:
+    """Prints for people, or with `as_json` for programs. Uses rich where it is installed."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self._as_json = as_json
+
+    @contextmanager
+    def progress(self, doing: str) -> Iterator[None]:
+        """Show on stderr that something is going on, if somebody can be watching."""
+        with contextlib.ExitStack() as stack:
+            if sys.stderr.isatty() and not self._as_json:
+                with contextlib.suppress(ImportError):
+                    from rich.console import Console
+
+                    stack.enter_context(Console(stderr=True).status(f"{doing} …"))
+            yield
+
+    def say(self, text: str = "") -> None:
+        """Print a line for people; programs do not get it."""
+        if not self._as_json:
+            print(text)
+
+    def listing(self, tools: Sequence[Tool], status: Sequence[ServerStatus]) -> None:
+        if self._as_json:
+            self._json(
+                {"tools": [_tool(tool) for tool in tools], "servers": [_server(one) for one in status]}
+            )
+            return
+        self.tools(tools)
+        self.servers(status)
+
+    def tools(self, tools: Sequence[Tool]) -> None:
+        rows = [
+            (
+                tool.name,
+                ", ".join(tool.input_schema["properties"]),
+                truncate(tool.description, DESCRIPTION_CHARS),
+            )
+            for tool in tools
+        ]
+        self._table("Tools", ("name", "parameters", "description"), rows)
+
+    def servers(self, status: Sequence[ServerStatus]) -> None:
+        rows = [(one.name, _state(one), str(one.tools), one.reason) for one in status]
+        self._table("Servers", ("name", "state", "tools", "reason"), rows)
+
+    def result(self, name: str, result: ToolResult, seconds: float, paths: Mapping[Media, str]) -> None:
+        if self._as_json:
+            media = [
+                {"type": one.type, "mime_type": one.mime_type, "bytes": len(one.data)}
+                | ({"path": paths[one]} if one in paths else {})
+                for one in result.media
+            ]
+            self._json(
+                {
+                    "name": name,
+                    "text": result.text,
+                    "is_error": result.is_error,
+                    "structured": result.structured,
+                    "media": media,
+                    "seconds": round(seconds, 3),
+                }
+            )
+            return
+        print(f"error: {result.text}" if result.is_error else result.text)
+        for path in paths.values():
+            print(f"saved: {path}")
+
+    def error(self, error: BridgeError) -> None:
+        """Print why a command failed: on stderr for people, as the document for programs."""
+        if self._as_json:
+            kind = type(error).__name__
+            self._json({"error": {"type": kind, "message": error.message, "server": error.server}})
+        else:
+            print(f"error: {error.message}", file=sys.stderr)
+
+    def _json(self, document: Any) -> None:
+        print(strict_json.dumps(document, indent=2))
+
+    def _table(self, title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+        rows = [tuple(clean_label(cell) for cell in row) for row in rows]
+        try:
+            from rich.console import Console
+            from rich.table import Table
+            from rich.text import Text
+        except ImportError:
+            _plain_table(title, head, rows)
+            return
+        table = Table(*head, title=title, title_justify="left")
+        for row in rows:
+            table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
+        Console(soft_wrap=not sys.stdout.isatty()).print(table)
+
+
+def _plain_table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    print(title)
+    for row in (head, *rows):
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _state(status: ServerStatus) -> str:
+    """Return the state as programs and people are told it: what is not there now has failed."""
+    return status.state if status.state in ("ready", "disabled") else "failed"
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "server": tool.server,
+        "remote_name": tool.remote_name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+    }
+
+
+def _server(status: ServerStatus) -> dict[str, Any]:
+    reason = status.reason or ("still starting" if status.state == "starting" else "")
+    return {
+        "name": status.name,
+        "state": _state(status),
+        "reason": reason,
+        "tools": status.tools if status.state == "ready" else 0,
+    }

@@ -1,0 +1,149 @@
+"""Give every parameter a name that model APIs accept, and find the server's own name again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from .cleaning import clean_label, truncate
+from .plain_json import MAX_DEPTH
+from .schema_clean import with_notes
+from .schema_keywords import IN_PLACE_LISTS, IN_PLACE_SINGLES, map_subschemas, subschemas
+from .schema_merge import resolve
+
+_LEGAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""What OpenAI and Anthropic accept as the name of a property."""
+
+_MAX_PLACES: Final = 200
+"""Alternatives looked at for one value when names are mapped back."""
+
+
+def assign(names: Iterable[str]) -> dict[str, str]:
+    """Return {original: shown} for the names that cannot be shown as they are.
+
+    The result does not depend on the order of the names.
+    """
+    wanted = sorted(set(names))
+    legal = {name for name in wanted if _LEGAL.fullmatch(name)}
+    stems = {name: re.sub(r"[^A-Za-z0-9_.-]", "_", name) for name in wanted if name not in legal}
+    taken = set(legal)
+    shared = Counter(stems.values())
+    taken.update(stems.values())
+    shown: dict[str, str] = {}
+    for name, stem in stems.items():
+        if len(stem) <= 64 and shared[stem] == 1 and stem not in legal and re.search("[A-Za-z0-9]", stem):
+            shown[name] = stem
+            continue
+        digest = hashlib.sha256(name.encode("utf-8")).hexdigest()
+        start = stem[:48] if re.search("[A-Za-z0-9]", stem[:48]) else "p"
+        shown[name] = next(c for n in range(6, 16) if (c := f"{start}_{digest[:n]}") not in taken)
+        taken.add(shown[name])
+    return shown
+
+
+def property_names(schema: dict[str, Any]) -> set[str]:
+    """Return all property names of a clean document, at every depth."""
+    found: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        found.update(node.get("properties", {}))
+        waiting.extend(subschemas(node))
+    return found
+
+
+def rename(node: Any, shown: Mapping[str, str], limit: int) -> Any:
+    """Return a copy of a clean schema with the names replaced, each told in its description."""
+    copied = map_subschemas(node, lambda schema: rename(schema, shown, limit))
+    if "properties" in copied:
+        copied["properties"] = {
+            shown.get(name, name): _told(name, schema, limit) if name in shown else schema
+            for name, schema in copied["properties"].items()
+        }
+    if "required" in copied:
+        copied["required"] = [shown.get(name, name) for name in copied["required"]]
+    if "dependentRequired" in copied:
+        copied["dependentRequired"] = {
+            shown.get(name, name): [shown.get(other, other) for other in others]
+            for name, others in copied["dependentRequired"].items()
+        }
+    if "dependentSchemas" in copied:
+        copied["dependentSchemas"] = {shown.get(n, n): s for n, s in copied["dependentSchemas"].items()}
+    return copied
+
+
+def _told(name: str, schema: dict[str, Any], limit: int) -> dict[str, Any]:
+    readable = truncate(clean_label(name), 100)
+    described = schema.get("description", "")
+    return {**schema, "description": with_notes(described, [f"original name: {readable}"], limit)}
+
+
+def restore(
+    arguments: Mapping[str, Any], schema: dict[str, Any], original: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a deep copy of the arguments with the names that the server knows.
+
+    Only keys that the schema declares as properties are renamed, never those of free maps.
+    """
+    restored = _Restorer(schema, original).value(arguments, [schema], MAX_DEPTH)
+    return restored if isinstance(restored, dict) else {}
+
+
+class _Restorer:
+    def __init__(self, root: dict[str, Any], original: Mapping[str, str]) -> None:
+        self._root = root
+        self._original = original
+
+    def value(self, value: object, schemas: list[Any], depth: int) -> Any:
+        places = self._places(schemas) if depth > 0 and isinstance(value, (Mapping, list)) else []
+        if depth <= 0:
+            return value
+        if isinstance(value, Mapping):
+            return {
+                self._name(key, places): self.value(member, _for_key(key, places), depth - 1)
+                for key, member in value.items()
+            }
+        if isinstance(value, list):
+            return [self.value(member, _for_item(i, places), depth - 1) for i, member in enumerate(value)]
+        return value
+
+    def _name(self, key: Any, places: list[dict[str, Any]]) -> Any:
+        declared = any(key in place.get("properties", {}) for place in places)
+        return self._original.get(key, key) if declared else key
+
+    def _places(self, schemas: list[Any]) -> list[dict[str, Any]]:
+        """Return the schemas and all that they apply in place."""
+        found: dict[int, dict[str, Any]] = {}
+        waiting = list(schemas)
+        while waiting and len(found) < _MAX_PLACES:
+            schema = waiting.pop()
+            if not isinstance(schema, dict) or id(schema) in found:
+                continue
+            found[id(schema)] = schema
+            waiting.append(resolve(self._root, schema.get("$ref")))
+            for key in IN_PLACE_LISTS:
+                waiting.extend(schema.get(key, ()))
+            waiting.extend(schema.get(key) for key in IN_PLACE_SINGLES)
+            waiting.extend(schema.get("dependentSchemas", {}).values())
+        return list(found.values())
+
+
+def _for_key(key: Any, places: list[dict[str, Any]]) -> list[Any]:
+    declared = [place["properties"][key] for place in places if key in place.get("properties", {})]
+    if declared:
+        return declared
+    free: list[Any] = [place.get("additionalProperties") for place in places]
+    for place in places:
+        free.extend(place.get("patternProperties", {}).values())
+    return free
+
+
+def _for_item(index: int, places: list[dict[str, Any]]) -> list[Any]:
+    found: list[Any] = []
+    for place in places:
+        prefix = place.get("prefixItems", [])
+        found.append(prefix[index] if index < len(prefix) else place.get("items"))
+    return found

@@ -1,0 +1,219 @@
+"""Reduce a clean schema to the few keywords that every model API takes: the `strict` profile.
+
+The allow-list is what OpenAI's strict mode and Gemini's function declarations have in common. Not in it:
+`additionalProperties` and `$ref`, which Gemini refuses; `nullable` and `oneOf`, which OpenAI refuses;
+limits, formats, patterns and defaults, which one or the other refuses: those are told in the description,
+where every model reads them. Gemini takes an `enum` of non-empty strings only; other values are told too.
+An optional parameter that may be null is shown without the null: a model leaves it out instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from .cleaning import clean_label, truncate
+from .plain_json import json_type
+from .schema_clean import MAX_NODES, TooLarge, with_notes
+from .schema_keywords import BY_TYPE
+from .schema_merge import merge_object, resolve
+
+ALLOWED: Final = ("type", "description", "properties", "required", "items", "enum", "anyOf")
+
+_COMBINED: Final = ("anyOf", "oneOf", "if", "dependentSchemas")
+_UNTOLD: Final = ("not", "contains", "propertyNames", "dependentRequired", "patternProperties")
+_MAX_NOTE_CHARS: Final = 120
+
+
+def strict(
+    document: dict[str, Any], *, max_depth: int, max_text: int, warn: Callable[[str], None]
+) -> dict[str, Any]:
+    """Return the reduced copy of a clean document with all references inlined; raises TooLarge."""
+    reducer = _Reducer(document, max_text, warn)
+    return {"type": "object", "properties": {}, **reducer.reduce(document, (), max_depth)}
+
+
+class _Reducer:
+    def __init__(self, document: dict[str, Any], max_text: int, warn: Callable[[str], None]) -> None:
+        self._document = document
+        self._max_text = max_text
+        self._warn = warn
+        self._nodes = 0
+
+    def reduce(self, schema: dict[str, Any], inside: tuple[str, ...], depth: int) -> dict[str, Any]:
+        self._count()
+        if depth <= 0:
+            return {"description": "any value (nested too deeply to show)"}
+        node, inside, repeats = self._unfold(schema, inside, depth)
+        if repeats:
+            again = f"any value of the same shape as {repeats} above"
+            return {"description": with_notes(node.get("description", ""), [again], self._max_text)}
+        is_object = node.get("type", "object") == "object" and ("type" in node or "properties" in node)
+        if is_object and any(key in node for key in _COMBINED):
+            node, inside = self._without_repeats(node, inside)
+            node = merge_object(node, self._warn, self._document)
+        kept: dict[str, Any] = {"type": kind} if (kind := _kind(node)) else {}
+        described = node.get("description") or node.get("title") or ""
+        if notes := _notes(node):
+            described = with_notes(described, notes, self._max_text)
+        if described:
+            kept["description"] = described
+        for key in _UNTOLD:
+            if key in node:
+                self._warn(f"{key} is not shown in the strict profile")
+        if kind == "object":
+            self._object(node, kept, inside, depth)
+        elif kind == "array":
+            self._array(node, kept, inside, depth)
+        elif kind is None:
+            self._union(node, kept, inside, depth)
+        if listed := [value for value in _enum(node) if isinstance(value, str) and value]:
+            kept["enum"] = listed
+        return kept
+
+    def _count(self) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise TooLarge
+
+    def _unfold(
+        self, schema: dict[str, Any], inside: tuple[str, ...], depth: int
+    ) -> tuple[dict[str, Any], tuple[str, ...], str]:
+        """Lay a schema, its reference and its allOf over each other.
+
+        Also returns the references now open, and the name of one that was open already.
+        """
+        self._count()
+        node = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
+        parts = list(schema.get("allOf", ())) if depth > 0 else []
+        if isinstance(ref := schema.get("$ref"), str):
+            if ref in inside:
+                return node, inside, clean_label(ref.rsplit("/", 1)[-1])[:64]
+            inside = (*inside, ref)
+            parts.insert(0, resolve(self._document, ref) or {})
+        for part in parts:
+            unfolded, inside, repeats = self._unfold(part, inside, depth - 1)
+            if not repeats:
+                node = _lay(node, unfolded)
+        return node, inside, ""
+
+    def _without_repeats(
+        self, node: dict[str, Any], inside: tuple[str, ...]
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Leave out alternatives that are being inlined already, and count the others as open."""
+        opened: list[str] = []
+        for key in ("anyOf", "oneOf"):
+            if key in node:
+                kept = [branch for branch in node[key] if branch.get("$ref") not in inside]
+                node = {**{k: v for k, v in node.items() if k != key}, **({key: kept} if kept else {})}
+                opened.extend(branch["$ref"] for branch in kept if "$ref" in branch)
+        return node, (*inside, *opened)
+
+    def _object(
+        self, node: dict[str, Any], kept: dict[str, Any], inside: tuple[str, ...], depth: int
+    ) -> None:
+        properties = node.get("properties", {})
+        required = [name for name in dict.fromkeys(node.get("required", ())) if name in properties]
+        kept["properties"] = {}
+        for name, schema in properties.items():
+            wanted = schema if name in required else _without_null(schema)
+            kept["properties"][name] = self.reduce(wanted, inside, depth - 1)
+        if required:
+            kept["required"] = required
+
+    def _array(self, node: dict[str, Any], kept: dict[str, Any], inside: tuple[str, ...], depth: int) -> None:
+        positional = node.get("prefixItems", [])
+        items = node.get("items", {})
+        if positional:
+            kinds: list[dict[str, Any]] = []
+            for schema in [*positional, *([items] if items else [])]:
+                if (reduced := self.reduce(schema, inside, depth - 1)) not in kinds:
+                    kinds.append(reduced)
+            kept["items"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+        else:
+            kept["items"] = self.reduce(items, inside, depth - 1) if isinstance(items, dict) else {}
+
+    def _union(self, node: dict[str, Any], kept: dict[str, Any], inside: tuple[str, ...], depth: int) -> None:
+        reduced: list[dict[str, Any]] = []
+        for schema in [*node.get("anyOf", ()), *node.get("oneOf", ())]:
+            if (branch := self.reduce(schema, inside, depth - 1)) not in reduced:
+                reduced.append(branch)
+        if len(reduced) == 1:
+            kept.update({key: value for key, value in reduced[0].items() if key not in kept})
+        elif reduced:
+            kept["anyOf"] = reduced
+
+
+def _lay(over: dict[str, Any], under: dict[str, Any]) -> dict[str, Any]:
+    """Return one schema for two that both hold; where they differ on a keyword the first one counts."""
+    laid = {**under, **over}
+    if "required" in over and "required" in under:
+        laid["required"] = list(dict.fromkeys([*over["required"], *under["required"]]))
+    if "properties" in over and "properties" in under:
+        both = over["properties"].keys() & under["properties"].keys()
+        laid["properties"] = {**over["properties"], **under["properties"]}
+        for name in both:
+            laid["properties"][name] = {"allOf": [over["properties"][name], under["properties"][name]]}
+    return laid
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    for key in ("anyOf", "oneOf"):
+        kept = [branch for branch in schema.get(key, ()) if branch.get("type") != "null"]
+        if kept:
+            schema = {**schema, key: kept}
+    return schema
+
+
+def _enum(node: dict[str, Any]) -> list[Any]:
+    return node["enum"] if "enum" in node else [node["const"]] if "const" in node else []
+
+
+def _kind(node: dict[str, Any]) -> str | None:
+    """Return the one type of a schema: as stated, or as its keywords or values suggest."""
+    if "type" in node:
+        return str(node["type"])
+    if "anyOf" in node or "oneOf" in node:
+        return None
+    if kinds := {json_type(value) for value in _enum(node)} - {"null"}:
+        return kinds.pop() if len(kinds) == 1 else None
+    return next((kind for kind, keywords in BY_TYPE.items() if keywords & node.keys()), None)
+
+
+def _notes(node: dict[str, Any]) -> list[str]:
+    """Return the limits of a schema in words."""
+    told = [
+        f"{sign} {_short(node[key])}"
+        for key, sign in (
+            ("exclusiveMinimum", ">"), ("minimum", ">="), ("exclusiveMaximum", "<"), ("maximum", "<="),
+            ("multipleOf", "multiple of"),
+        )
+        if key in node
+    ]  # fmt: skip
+    for low, high, what in (
+        ("minLength", "maxLength", "length"),
+        ("minItems", "maxItems", "items:"),
+        ("minProperties", "maxProperties", "properties:"),
+    ):
+        if low in node and high in node:
+            told.append(f"{what} {node[low]}-{node[high]}")
+        elif low in node or high in node:
+            told.append(f"{what} >= {node[low]}" if low in node else f"{what} <= {node[high]}")
+    if node.get("uniqueItems"):
+        told.append("no item twice")
+    told.extend(f"{key}: {_short(node[key])}" for key in ("format", "pattern", "default") if key in node)
+    if unlisted := [value for value in _enum(node) if not isinstance(value, str) or not value]:
+        strings = len(unlisted) < len(_enum(node))
+        values = truncate(", ".join(map(_short, unlisted)), 2 * _MAX_NOTE_CHARS)
+        told.append(f"or {values}" if strings else f"one of {values}")
+    if node.get("nullable"):
+        told.append("or null")
+    if isinstance(free := node.get("additionalProperties"), dict) and not node.get("properties"):
+        told.append(f"any names, each with a value of type {free['type']}" if "type" in free else "any names")
+    return told
+
+
+def _short(value: object) -> str:
+    shown = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+    return truncate(clean_label(shown), _MAX_NOTE_CHARS)
