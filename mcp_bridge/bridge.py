@@ -71,6 +71,7 @@ class Bridge:
         self._servers: dict[str, Server] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._tools: dict[str, Tool] = {}
+        self._former: set[str] = set()
         self._presented: dict[str, tuple[RemoteTool, Tool | None]] = {}
 
     async def __aenter__(self) -> Bridge:
@@ -201,10 +202,9 @@ class Bridge:
             owner.refresh_soon()  # it may have gone, or come, since the list was read
         near = tuple(difflib.get_close_matches(name, self._tools, NEAR_NAMES, cutoff=0.5))
         hint = f"; near: {', '.join(near)}" if near else ""
-        where = f" on MCP server '{owner.config.name}' (no longer available?)" if owner else ""
-        raise ToolNotFound(
-            f"there is no tool '{name}'{where}{hint}", server=owner.config.name if owner else None, near=near
-        )
+        where = f" on MCP server '{owner.config.name}'" if owner else ""
+        what = f"tool '{name}' is no longer available" if name in self._former else f"there is no tool '{name}'"
+        raise ToolNotFound(what + where + hint, server=owner.config.name if owner else None, near=near)
 
     def _owner(self, name: str) -> Server | None:
         """Return the server whose prefix a name begins with, the longest such prefix."""
@@ -257,6 +257,7 @@ class Bridge:
                 tool = self._present(name, remote)
                 if tool is not None:
                     tools[name] = tool
+        self._former |= self._tools.keys()
         self._tools = self._limited(tools)
         after = [(t.name, t.description, t.input_schema) for t in self.tools()]
         if before != after and not quietly and self._on_change is not None:

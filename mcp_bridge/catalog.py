@@ -112,7 +112,7 @@ async def list_tools(connection: Connection, seconds: float, now: Callable[[], f
 
 def _named(error: BridgeError, seconds: float) -> BridgeError:
     if isinstance(error, CallTimeout):
-        text = f"no answer to tools/list within {seconds:g} s (connect_timeout)"
+        text = f"no answer to tools/list within {round(seconds, 1):g} s (connect_timeout)"
         return CallTimeout(text, server=error.server)
     return error
 

@@ -38,7 +38,8 @@ def clean_label(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text.strip()
     text = _SPACES.sub(" ", _INVISIBLE.sub("", ANSI.sub("", encodable(text))))
-    return "".join(c for c in text if unicodedata.category(c) not in _LABEL_DROPS).strip()
+    text = "".join(c for c in text if unicodedata.category(c) not in _LABEL_DROPS)
+    return _SPACES.sub(" ", text).strip()
 
 
 def clean_text(text: str) -> str:

@@ -13,6 +13,8 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .channel import Channel, session_streams
@@ -95,7 +97,7 @@ class Connection:
             await asyncio.wait({self._ready}, timeout=seconds)
             if not self._ready.done():
                 raise ServerUnavailable(
-                    f"no answer to {self._phase} within {seconds:g} s (connect_timeout)", server=self.server
+                    f"no answer to {self._phase} within {round(seconds, 1):g} s (connect_timeout)", server=self.server
                 )
             self._ready.result()
         except BaseException:
@@ -214,25 +216,32 @@ class Connection:
             self.on_end(self)
 
     async def _live(self) -> None:
-        from . import _sdk
-
         async with self._opener() as channel:
             self._channel = channel
+            _sdk = await _import_sdk()  # 0.5 s the first time, spent while the server starts
             streams = session_streams(channel, self._filter, self._ended)
             async with streams as (read, write), _sdk.session(read, write) as session:
-                await self._initialize(session)
-                self._session = session
-                if not self._ready.done():
-                    self._ready.set_result(None)
-                await self._until_over()
-                self._session = None
-                for task in self._requests:
-                    task.cancel()
-                for farewell in self._farewells:
-                    await self._bid(channel, farewell)
+                # Raised in here, an error would come out wrapped by the SDK's task group.
+                refusal = await self._initialize(session)
+                if refusal is None:
+                    await self._serve(session, channel)
+            if refusal is not None:
+                raise refusal
 
-    async def _initialize(self, session: ClientSession) -> None:
-        """Do the handshake (specification, "Lifecycle"): `initialize` first, then `initialized`."""
+    async def _serve(self, session: ClientSession, channel: Channel) -> None:
+        """Let callers use the session until it ends or somebody closes it."""
+        self._session = session
+        if not self._ready.done():
+            self._ready.set_result(None)
+        await self._until_over()
+        self._session = None
+        for task in self._requests:
+            task.cancel()
+        for farewell in self._farewells:
+            await self._bid(channel, farewell)
+
+    async def _initialize(self, session: ClientSession) -> ServerUnavailable | None:
+        """Do the handshake (specification, "Lifecycle"); return why it failed, if it did."""
         from . import _sdk
 
         self._phase = "initialize"
@@ -245,16 +254,16 @@ class Connection:
             result = await _sdk.request(session, "initialize", params)
         except (RpcError, ConnectionError) as error:
             if self._ended.is_set() or not isinstance(error, RpcError):
-                raise ServerUnavailable(await self._why_ended(), server=self.server) from None
+                return ServerUnavailable(await self._why_ended(), server=self.server)
             text = self._redact(truncate(clean_label(error.message), _TEXT_CHARS))
-            raise ServerUnavailable(
+            return ServerUnavailable(
                 f"refused initialize: {text}", server=self.server, retry=error.code not in _NOT_UNDERSTOOD
-            ) from None
+            )
         version = result.get("protocolVersion")
         if version not in _sdk.PROTOCOL_VERSIONS:
             shown = truncate(clean_label(str(version)), 40)
             known = ", ".join(_sdk.PROTOCOL_VERSIONS)
-            raise ServerUnavailable(
+            return ServerUnavailable(
                 f"speaks protocol version {shown}; known here: {known}", server=self.server, retry=False
             )
         self.protocol_version = str(version)
@@ -262,6 +271,7 @@ class Connection:
         self.server_info = _table(result.get("serverInfo"))
         _sdk.adopt(session, self.protocol_version)
         await _sdk.notify(session, "notifications/initialized")
+        return None
 
     async def _until_over(self) -> None:
         waits = [asyncio.ensure_future(event.wait()) for event in (self._ended, self._closing)]
@@ -283,6 +293,17 @@ class Connection:
         if not self._ready.done():
             self._ready.set_exception(error)
             self._ready.exception()  # seen: nobody may be waiting any more
+
+
+_sdk_module: ModuleType | None = None
+
+
+async def _import_sdk() -> ModuleType:
+    """Import the SDK on a thread, so that no loop has to wait for it."""
+    global _sdk_module
+    if _sdk_module is None:
+        _sdk_module = await asyncio.to_thread(import_module, f"{__package__}._sdk")
+    return _sdk_module
 
 
 def _table(value: object) -> Mapping[str, Any]:

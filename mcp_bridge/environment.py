@@ -126,7 +126,7 @@ def find_program(
 
 def _locate(command: str, env: Mapping[str, str], cwd: str, which: Callable[..., str | None]) -> str | None:
     if os.path.dirname(command):
-        return which(os.path.join(cwd, command))
+        return which(os.path.normpath(os.path.join(cwd, command)))
     path = env.get("PATH") or env.get("Path") or os.defpath
     return which(command, path=path) or which(command, path=os.pathsep.join(_usual_places(env)))
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from . import strict_json
 from .cleaning import clean_label, clean_text, cut_middle, truncate
@@ -144,7 +144,8 @@ class _BlockReader:
 
     def _name(self, kind: MediaType, mime: str, uri: str | None) -> str:
         """Return a file name without any path in it; a server cannot choose where things go."""
-        given = unquote(urlsplit(uri).path).replace("\\", "/").rsplit("/", 1)[-1] if uri else ""
+        path = re.split("[?#]", uri or "")[0]
+        given = unquote(path).replace("\\", "/").rsplit("/", 1)[-1]
         safe = _UNSAFE_IN_NAME.sub("_", given).strip("._")[-80:]
         number = len(self.media) + 1
         return f"{number}-{safe}" if safe else f"{kind}-{number}{mimetypes.guess_extension(mime) or '.bin'}"

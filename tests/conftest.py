@@ -1,0 +1,81 @@
+"""Shared by all tests: a data folder of their own, configurations, and what may not be left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no failure: examples may be slow to make and to run.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
+
+SERVERS = Path(__file__).parent / "servers"
+ODD_SERVER = SERVERS / "odd_server.py"
+CALCULATOR = Path(__file__).parents[1] / "examples" / "calculator_server.py"
+GENEROUS = 30.0
+"""Upper bound for things that take moments, on a machine that is busy with others."""
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep stored catalogues of tests away from the user's own."""
+    folder = tmp_path / "data"
+    monkeypatch.setenv("MCP_BRIDGE_DATA_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def write_config(tmp_path: Path) -> Callable[[str], Path]:
+    """Write a config.toml and return its path; `{odd}` stands for the misbehaving server."""
+
+    def write(text: str, name: str = "config.toml") -> Path:
+        file = tmp_path / name
+        text = textwrap.dedent(text).replace("{odd}", str(ODD_SERVER)).replace("{python}", sys.executable)
+        file.write_text(text.replace("{calculator}", str(CALCULATOR)), encoding="utf-8")
+        return file
+
+    return write
+
+
+def odd(name: str, mode: str, *args: str, more: str = "") -> str:
+    """Return the entry of a server in a misbehaving mode, as an owner would write it."""
+    words = ", ".join(f'"{word}"' for word in ("{odd}", mode, *args))
+    return f'[mcp.servers.{name}]\ncommand = "{{python}}"\nargs = [{words}]\n{textwrap.dedent(more)}\n'
+
+
+def children() -> set[int]:
+    """Return the living processes below this one, zombies included."""
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+@pytest.fixture
+def no_children_left() -> Iterator[None]:
+    """Fail a test that leaves a process behind."""
+    before = children()
+    yield
+    assert children() - before == set()
+
+
+async def until(condition: Callable[[], bool], seconds: float = GENEROUS) -> None:
+    """Wait for a condition; fails if it does not come true in time."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while not condition():
+        assert asyncio.get_running_loop().time() < deadline, "waited in vain"
+        await asyncio.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process exists; a zombie counts."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
