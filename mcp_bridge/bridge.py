@@ -203,7 +203,9 @@ class Bridge:
         near = tuple(difflib.get_close_matches(name, self._tools, NEAR_NAMES, cutoff=0.5))
         hint = f"; near: {', '.join(near)}" if near else ""
         where = f" on MCP server '{owner.config.name}'" if owner else ""
-        what = f"tool '{name}' is no longer available" if name in self._former else f"there is no tool '{name}'"
+        what = (
+            f"tool '{name}' is no longer available" if name in self._former else f"there is no tool '{name}'"
+        )
         raise ToolNotFound(what + where + hint, server=owner.config.name if owner else None, near=near)
 
     def _owner(self, name: str) -> Server | None:

@@ -98,7 +98,12 @@ async def list_tools(connection: Connection, seconds: float, now: Callable[[], f
             )
             break
         found = result.get("tools")
-        entries += found if isinstance(found, list) else []
+        if isinstance(found, Mapping):  # keyed by name
+            found = [{"name": name, **one} for name, one in found.items() if isinstance(one, Mapping)]
+        if isinstance(found, list):
+            entries += found
+        else:
+            problems.append("its tool list holds no array of tools")
         cursor = result.get("nextCursor")
         if not isinstance(cursor, str) or not cursor:
             break

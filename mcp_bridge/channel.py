@@ -10,9 +10,12 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from .framing import Broken, Message
-from .wire import MessageFilter
+from .wire import Incoming, MessageFilter
 
 logger = logging.getLogger(__name__)
+
+DOUBT_SECONDS = 0.5
+"""How long a better answer is awaited after one that could not be read: lines get torn."""
 
 
 class Channel(Protocol):
@@ -55,28 +58,43 @@ async def _inbound(
     channel: Channel, message_filter: MessageFilter, to_session: Any, ended: asyncio.Event
 ) -> None:
     """Carry what the server says to the session until the channel ends."""
+    doubts: set[asyncio.Task[None]] = set()
     async with to_session:
         try:
             while (message := await channel.receive()) is not None:
-                await _take(message, channel, message_filter, to_session)
+                if isinstance(message, Broken):
+                    incoming = Incoming(doubtful=message)
+                else:
+                    incoming = message_filter.incoming(message)
+                await _pass_on(incoming, channel, to_session)
+                if incoming.doubtful is not None:
+                    doubt = asyncio.create_task(_settle(incoming.doubtful, message_filter, to_session))
+                    doubts.add(doubt)
+                    doubt.add_done_callback(doubts.discard)
         finally:
             ended.set()  # before the stream closes: whoever waits for an answer then asks why
+            for doubt in doubts:
+                doubt.cancel()
+            await asyncio.gather(*doubts, return_exceptions=True)
 
 
-async def _take(
-    message: Message | Broken, channel: Channel, message_filter: MessageFilter, to_session: Any
-) -> None:
+async def _pass_on(incoming: Incoming, channel: Channel, to_session: Any) -> None:
     from . import _sdk
 
-    if isinstance(message, Broken):
-        forward, reply = message_filter.broken(message), None
-    else:
-        incoming = message_filter.incoming(message)
-        forward, reply = incoming.forward, incoming.reply
-    if reply is not None:
+    if incoming.reply is not None:
         # A server that has stopped reading loses its answer, not us our reader.
         with contextlib.suppress(OSError):
-            await channel.send(reply)
+            await channel.send(incoming.reply)
+    if incoming.forward is not None:
+        await to_session.send(_sdk.to_session(incoming.forward))
+
+
+async def _settle(doubtful: Broken, message_filter: MessageFilter, to_session: Any) -> None:
+    """Take an answer that could not be read for the end of its call, unless a better one comes."""
+    from . import _sdk
+
+    await asyncio.sleep(DOUBT_SECONDS)
+    forward = message_filter.broken(doubtful)
     if forward is not None:
         await to_session.send(_sdk.to_session(forward))
 

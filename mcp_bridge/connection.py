@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib import import_module
@@ -97,7 +97,8 @@ class Connection:
             await asyncio.wait({self._ready}, timeout=seconds)
             if not self._ready.done():
                 raise ServerUnavailable(
-                    f"no answer to {self._phase} within {round(seconds, 1):g} s (connect_timeout)", server=self.server
+                    f"no answer to {self._phase} within {round(seconds, 1):g} s (connect_timeout)",
+                    server=self.server,
                 )
             self._ready.result()
         except BaseException:
@@ -173,7 +174,7 @@ class Connection:
             idle_left = self._progress_at[token] + deadline.idle - now
             total_left = started + deadline.total - now
             if total_left <= 0 < idle_left or (idle_left <= 0 and deadline.total <= deadline.idle):
-                raise CallTimeout(f"not done after {deadline.total:g} s in all", server=self.server)
+                raise CallTimeout(f"not done after {round(deadline.total, 1):g} s in all", server=self.server)
             if idle_left <= 0:
                 text = f"no answer and no progress for {deadline.idle:g} s"
                 raise CallTimeout(text, server=self.server)
@@ -251,7 +252,13 @@ class Connection:
             "clientInfo": _sdk.CLIENT_INFO,
         }
         try:
-            result = await _sdk.request(session, "initialize", params)
+            try:
+                result = await _sdk.request(session, "initialize", params)
+            except RpcError as error:
+                older = _offered(error.data, _sdk.PROTOCOL_VERSIONS)
+                if older is None:
+                    raise
+                result = await _sdk.request(session, "initialize", {**params, "protocolVersion": older})
         except (RpcError, ConnectionError) as error:
             if self._ended.is_set() or not isinstance(error, RpcError):
                 return ServerUnavailable(await self._why_ended(), server=self.server)
@@ -261,11 +268,10 @@ class Connection:
             )
         version = result.get("protocolVersion")
         if version not in _sdk.PROTOCOL_VERSIONS:
-            shown = truncate(clean_label(str(version)), 40)
+            shown = "no protocol version" if version is None else f"protocol version {version}"
             known = ", ".join(_sdk.PROTOCOL_VERSIONS)
-            return ServerUnavailable(
-                f"speaks protocol version {shown}; known here: {known}", server=self.server, retry=False
-            )
+            text = f"speaks {truncate(clean_label(shown), 60)}; known here: {known}"
+            return ServerUnavailable(text, server=self.server, retry=False)
         self.protocol_version = str(version)
         self.capabilities = _table(result.get("capabilities"))
         self.server_info = _table(result.get("serverInfo"))
@@ -304,6 +310,13 @@ async def _import_sdk() -> ModuleType:
     if _sdk_module is None:
         _sdk_module = await asyncio.to_thread(import_module, f"{__package__}._sdk")
     return _sdk_module
+
+
+def _offered(data: object, known: Sequence[str]) -> str | None:
+    """Return the newest version that a refusal names as supported (specification, "Lifecycle")."""
+    supported = data.get("supported") if isinstance(data, Mapping) else None
+    fitting = [version for version in known if isinstance(supported, list) and version in supported]
+    return max(fitting, default=None)
 
 
 def _table(value: object) -> Mapping[str, Any]:

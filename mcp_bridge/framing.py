@@ -36,9 +36,9 @@ class TooLong:
 
 @dataclass(frozen=True)
 class Broken:
-    """An answer that cannot be read: whose it is, and why, for the one who waits for it."""
+    """An answer that cannot be read: whose it is (None: it does not say), and why."""
 
-    id: int | str
+    id: int | str | None
     reason: str
 
 
@@ -49,6 +49,8 @@ class Parsed:
     messages: list[Message] = field(default_factory=list)
     broken: Broken | None = None
     noise: str = ""
+    unfinished: bool = False
+    """Whether the line begins a JSON object that it does not end."""
 
 
 class LineBuffer:
@@ -98,6 +100,37 @@ class LineBuffer:
         return line
 
 
+class LineReader:
+    """Bytes of a server's stdout -> lines, with JSON that was broken over several of them joined."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._buffer = LineBuffer(limit)
+        self._begun = b""
+
+    def feed(self, data: bytes) -> list[bytes | TooLong]:
+        """Return the lines that `data` completes; b"" means the end of the stream."""
+        if data:
+            return self._buffer.feed(data)
+        rest = self._buffer.rest()
+        return [] if rest is None else [rest]
+
+    def parse(self, line: bytes | TooLong) -> Parsed:
+        """Return what a line holds, together with the lines before it that it completes."""
+        begun, self._begun = self._begun, b""
+        parsed = parse_line(line)
+        if isinstance(line, TooLong) or parsed.messages or (not begun and not parsed.unfinished):
+            return parsed
+        if not begun:
+            self._begun = line
+            return Parsed(broken=parsed.broken)
+        joined = parse_line(begun + b"\n" + line) if len(begun) + len(line) < self._limit else parsed
+        if joined.unfinished:
+            self._begun = begun + b"\n" + line
+            return Parsed(broken=joined.broken)
+        return joined if joined.messages else parsed
+
+
 def encode(message: Message) -> bytes:
     """Return a message as one line. Raises `ValueError` for what JSON cannot say (NaN)."""
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -114,8 +147,10 @@ def parse_line(line: bytes | TooLong) -> Parsed:
         return Parsed()
     try:
         return _sorted(_loads(text))
-    except json.JSONDecodeError:
-        return _parse_mixed(text)
+    except json.JSONDecodeError as error:
+        parsed = _parse_mixed(text)
+        parsed.unfinished = not parsed.messages and text[0] in "{[" and error.pos >= len(text) - 1
+        return parsed
     except RecursionError:
         return _broken(text, "the message is nested too deeply")
     except ValueError as error:
@@ -126,7 +161,9 @@ def is_message(value: object) -> bool:
     """Tell whether a JSON value looks like JSON-RPC, also without its version."""
     if not isinstance(value, dict):
         return False
-    return isinstance(value.get("method"), str) or ("id" in value and ("result" in value or "error" in value))
+    answer = "id" in value and ("jsonrpc" in value or "result" in value or "error" in value)
+    nameless = "jsonrpc" in value and ("result" in value or "error" in value)
+    return isinstance(value.get("method"), str) or answer or nameless
 
 
 def _loads(text: str) -> Any:

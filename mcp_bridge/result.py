@@ -23,7 +23,10 @@ NO_REASON = "The tool failed without giving a reason."
 DEFAULT_MAX_CHARS = 20_000
 _LABEL_CHARS = 500
 """Longest name, address or description taken from a link, in characters."""
-_MIME = re.compile(r"[\w.+-]+/[\w.+-]+")
+_BLANK_CHARS = 200
+"""Up to this length a text is looked at for holding nothing visible."""
+_KNOWN_KEYS = frozenset({"content", "structuredContent", "isError", "_meta"})
+_MIME = re.compile(r"[a-zA-Z0-9][\w.+-]*/[a-zA-Z0-9][\w.+-]*")
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*,")
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
 
@@ -74,7 +77,8 @@ def convert(result: object, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult
         plural = "s" if reader.unknown > 1 else ""
         reader.parts.append(f"[{reader.unknown} content block{plural} of an unknown kind not shown]")
     text = "\n".join(part for part in reader.parts if part.strip())
-    text = text or (NO_REASON if is_error else NO_OUTPUT)
+    if len(text) <= _BLANK_CHARS and not clean_label(text):
+        text = NO_REASON if is_error else NO_OUTPUT
     return ToolResult(cut_middle(text, max_chars), is_error, tuple(reader.media), structured)
 
 
@@ -86,8 +90,10 @@ def _blocks(result: Mapping[str, Any]) -> list[Any]:
             return list(content)
         case Mapping() if "type" not in content:
             return [{"type": "text", "text": strict_json.dumps(content)}]
-        case None if "toolResult" in result:  # protocol 2024-10-07
-            return [{"type": "text", "text": strict_json.dumps(result["toolResult"])}]
+        case None if "structuredContent" not in result:
+            # toolResult of protocol 2024-10-07, or the answer of a later protocol: shown as it is
+            others = {key: value for key, value in result.items() if key not in _KNOWN_KEYS}
+            return [{"type": "text", "text": strict_json.dumps(others)}] if others else []
         case None:
             return []
         case _:
@@ -151,7 +157,7 @@ class _BlockReader:
         return f"{number}-{safe}" if safe else f"{kind}-{number}{mimetypes.guess_extension(mime) or '.bin'}"
 
     def _resource(self, resource: Mapping[str, Any]) -> None:
-        uri = _label(resource.get("uri")) or "without address"
+        uri = _label(resource.get("uri")) or "(no address)"
         if isinstance(resource.get("text"), str):
             self.parts.append(f"[resource {uri}]")
             self._text(resource["text"])
@@ -162,8 +168,10 @@ class _BlockReader:
 
     def _link(self, block: Mapping[str, Any]) -> None:
         words = [_label(block.get(key)) for key in ("name", "title", "description", "mimeType")]
-        uri = _label(block.get("uri")) or "without address"
-        self.parts.append(f"[link to {uri}" + "".join(f"; {word}" for word in words if word) + "]")
+        uri = _label(block.get("uri"))
+        self.parts.append(
+            f"[link{f' to {uri}' if uri else ''}" + "".join(f"; {word}" for word in words if word) + "]"
+        )
 
 
 def _label(value: object) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from . import process
 from .environment import Launch
 from .errors import ServerUnavailable
-from .framing import Broken, LineBuffer, Message, Parsed, TooLong, encode, parse_line
+from .framing import Broken, LineReader, Message, Parsed, TooLong, encode
 from .guardian import MARKER_VARIABLE, Guardian
 
 logger = logging.getLogger(__name__)
@@ -35,21 +35,21 @@ class StdioChannel:
         self._server = server
         self._process = running
         self._redact = redact
-        self._buffer = LineBuffer(limit)
+        self._reader = LineReader(limit)
         self._lines: deque[bytes | TooLong] = deque()
         self._ready: deque[Message | Broken] = deque()
         self._noisy = False
+        self._last_noise = ""
 
     async def receive(self) -> Message | Broken | None:
         while not self._ready:
             if self._lines:
-                self._take(await _parse(self._lines.popleft()))
-            elif data := await self._process.read():
-                self._lines.extend(self._buffer.feed(data))
-            elif (rest := self._buffer.rest()) is not None:
-                self._lines.append(rest)
+                self._take(await self._parse(self._lines.popleft()))
             else:
-                return None
+                data = await self._process.read()
+                self._lines.extend(self._reader.feed(data))
+                if not data and not self._lines:
+                    return None
         return self._ready.popleft()
 
     async def send(self, message: Message, metadata: Any = None) -> None:
@@ -58,23 +58,26 @@ class StdioChannel:
     async def describe_end(self) -> str:
         await self._process.wait_exit(END_SECONDS)
         await asyncio.sleep(0)  # let the last words on stderr be read
-        return self._redact(self._process.describe_end())
+        end = self._process.describe_end()
+        if ":" not in end and self._last_noise:  # some say on stdout why they end
+            end = f"{end}: {self._last_noise}"
+        return self._redact(end)
+
+    async def _parse(self, line: bytes | TooLong) -> Parsed:
+        if isinstance(line, bytes) and len(line) > OFF_LOOP_BYTES:
+            return await asyncio.to_thread(self._reader.parse, line)
+        return self._reader.parse(line)
 
     def _take(self, parsed: Parsed) -> None:
         self._ready.extend(parsed.messages)
         if parsed.broken is not None:
             self._ready.append(parsed.broken)
         if parsed.noise:
+            self._last_noise = parsed.noise
             level = logging.DEBUG if self._noisy else logging.WARNING
             self._noisy = True
             noise = self._redact(parsed.noise)
             logger.log(level, "MCP server '%s' prints other things than messages: %s", self._server, noise)
-
-
-async def _parse(line: bytes | TooLong) -> Parsed:
-    if isinstance(line, bytes) and len(line) > OFF_LOOP_BYTES:
-        return await asyncio.to_thread(parse_line, line)
-    return parse_line(line)
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import strict_json
 from .cleaning import clean_label, truncate
 from .framing import Broken, Message
 
@@ -25,6 +26,7 @@ PARSE_ERROR = -32700
 INTERNAL_ERROR = -32603
 _LOG_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30}
 _LOG_CHARS = 500
+_MAX_ID_CHARS = 19
 
 
 @dataclass
@@ -46,10 +48,14 @@ class _Pending:
 
 @dataclass(frozen=True)
 class Incoming:
-    """What becomes of a message from the server: passed on, answered, both or neither."""
+    """What becomes of a message from the server: passed on, answered, both or neither.
+
+    `doubtful` is an error that names no request: it counts only if nothing better comes soon.
+    """
 
     forward: Message | None = None
     reply: Message | None = None
+    doubtful: Broken | None = None
 
 
 class MessageFilter:
@@ -123,6 +129,8 @@ class MessageFilter:
         """Return what to do with a message from the server."""
         method = message.get("method")
         if not isinstance(method, str):
+            if message.get("id") is None and "result" not in message:
+                return Incoming(doubtful=Broken(None, _error(message.get("error"))["message"]))
             return Incoming(forward=self._answer(message))
         if message.get("id") is not None:
             return Incoming(reply=self._reply(method, message))
@@ -137,25 +145,31 @@ class MessageFilter:
     def _answer(self, message: Message) -> Message | None:
         """Return a response in the form that the SDK understands; None if nobody waits for it."""
         request_id = self._request_id(message.get("id"))
-        if request_id is None or self._pending.pop(request_id, None) is None:
+        pending = None if request_id is None else self._pending.pop(request_id, None)
+        if pending is None:
             logger.debug("dropped an answer that nobody waits for: id %r", message.get("id"))
             return None
         if message.get("error") is not None or "result" not in message:
             return {"jsonrpc": "2.0", "id": request_id, "error": _error(message.get("error"))}
-        result = message["result"]
-        if not isinstance(result, dict):
-            result = {} if result is None else {"content": result}
+        result = _result(message["result"], pending.method)
         return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
     def _request_id(self, value: object) -> int | None:
-        """Return which request an id means: servers turn our integers into text, floats or null."""
-        if isinstance(value, str):
-            value = int(value) if value.strip().isdecimal() and len(value) < 19 else None
-        elif isinstance(value, float):
-            value = int(value) if value.is_integer() else None
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        return next(iter(self._pending)) if len(self._pending) == 1 else None
+        """Return which request an id means: servers turn our integers into text, floats or null.
+
+        An answer without any usable id can only mean the one who waits, if it is one.
+        """
+        match value:
+            case bool() | None | list() | dict():
+                return next(iter(self._pending)) if len(self._pending) == 1 else None
+            case int():
+                return value
+            case float():
+                return int(value) if value.is_integer() else None
+            case str():
+                return int(value) if value.strip().isdecimal() and len(value) < _MAX_ID_CHARS else None
+            case _:
+                return None
 
     def _reply(self, method: str, message: Message) -> Message:
         """Answer a request of the server at once: it may do nothing else until then."""
@@ -180,6 +194,17 @@ class MessageFilter:
             self._hooks.on_log(level, truncate(clean_label(str(params.get("data"))), _LOG_CHARS))
         else:
             logger.debug("ignored notification %s", truncate(clean_label(method), 100))
+
+
+def _result(result: object, method: str) -> Message:
+    """Return a result as an object, which the protocol wants and some servers do not send."""
+    if isinstance(result, dict):
+        return result
+    if result is None:
+        return {}
+    if isinstance(result, list):
+        return {"tools" if method == "tools/list" else "content": result}
+    return {"content": result if isinstance(result, str) else strict_json.dumps(result)}
 
 
 def _error(error: object) -> Message:

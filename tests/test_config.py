@@ -234,8 +234,8 @@ values: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 keys = st.sampled_from(
-    "command args env url transport type headers bearer warm tools chats users roots session enabled cwd verify "
-    "max_sessions call_timeout idle_timeout pin elicitation inherit_env unknown".split()
+    "command args env url transport type headers bearer warm tools chats users roots session enabled cwd "
+    "verify max_sessions call_timeout idle_timeout pin elicitation inherit_env unknown".split()
 )
 entries = st.dictionaries(keys, values, max_size=5) | values
 

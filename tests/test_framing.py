@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.framing import Broken, LineBuffer, TooLong, encode, parse_line
+from mcp_bridge.framing import Broken, LineBuffer, LineReader, TooLong, encode, parse_line
 
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"text": "汉字\u2028\u0085"}}
 LINE = json.dumps(ANSWER, ensure_ascii=False).encode()
@@ -75,6 +75,16 @@ def test_other_things_on_stdout_are_noise(line: bytes) -> None:
     parsed = parse_line(line)
     assert parsed.messages == []
     assert parsed.noise
+
+
+def test_json_broken_over_several_lines_is_joined_and_half_a_line_is_not() -> None:
+    reader = LineReader(10_000)
+    pretty = json.dumps(ANSWER, indent=2, ensure_ascii=False).encode().split(b"\n")
+    found = [message for line in (*pretty, LINE) for message in reader.parse(line).messages]
+    assert found == [ANSWER, ANSWER]
+    torn = [reader.parse(line) for line in (LINE[:30], LINE, LINE)]
+    assert [len(parsed.messages) for parsed in torn] == [0, 1, 1]
+    assert torn[0].broken is None or torn[0].broken.id == 1
 
 
 def test_numbers_and_characters_that_break_parsers_are_taken() -> None:

@@ -164,7 +164,7 @@ def test_unknown_blocks_are_counted_and_the_known_ones_shown() -> None:
         ({"content": [{"type": "text", "text": None}]}, NO_OUTPUT),
         ({"content": [{"type": "text", "text": {"a": 1}}]}, '{"a": 1}'),
         ({"content": [{"type": "text", "text": "  "}]}, NO_OUTPUT),
-        ({"toolResult": {"a": 1}}, '{"a": 1}'),
+        ({"toolResult": {"a": 1}}, '{"toolResult": {"a": 1}}'),
         ("text", "text"),
     ],
 )

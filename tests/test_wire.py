@@ -34,10 +34,28 @@ def test_an_answer_is_recognised_by_its_id_in_any_shape(shape: Any) -> None:
     assert answer == {"jsonrpc": "2.0", "id": 3, "result": {"a": 1}}
 
 
-def test_an_answer_without_an_id_goes_to_the_only_one_who_waits() -> None:
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
-    assert (waiting(3).incoming(error).forward or {})["id"] == 3
-    assert waiting(2, 3).incoming(error).forward is None
+@pytest.mark.parametrize("odd", [{"id": None}, {}, {"id": [3]}, {"id": True}])
+def test_an_answer_without_an_id_goes_to_the_only_one_who_waits(odd: Any) -> None:
+    answer = {"jsonrpc": "2.0", "result": {"a": 1}, **odd}
+    assert (waiting(3).incoming(answer).forward or {})["id"] == 3
+    assert waiting(2, 3).incoming(answer).forward is None
+
+
+def test_an_error_without_an_id_counts_only_if_nothing_better_comes() -> None:
+    made = waiting(3)
+    incoming = made.incoming(
+        {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+    )
+    assert incoming.forward is None
+    assert incoming.doubtful == Broken(None, "Parse error")
+    assert made.incoming({"jsonrpc": "2.0", "id": 3, "result": {}}).forward is not None
+    assert made.broken(Broken(None, "Parse error")) is None
+    assert "Parse error" in (waiting(4).broken(Broken(None, "Parse error")) or {})["error"]["message"]
+
+
+def test_somebody_elses_answer_is_nobodys() -> None:
+    for stranger in (99, "no-such", "x3"):
+        assert waiting(3).incoming({"jsonrpc": "2.0", "id": stranger, "error": {"code": 1}}).forward is None
 
 
 def test_a_second_or_an_unasked_answer_is_dropped() -> None:
