@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -68,6 +68,7 @@ class Bridge:
         self._on_change = on_change
         self._wait = wait
         self._guardian = Guardian()
+        self._redact = Redactor(config.secrets)
         self._servers: dict[str, Server] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._tools: dict[str, Tool] = {}
@@ -87,9 +88,7 @@ class Bridge:
         """Start all servers concurrently; their failures show in `status`, none is raised."""
         for warning in self.config.warnings:
             logger.warning("%s", warning)
-        around = Surroundings(
-            self._guardian, Redactor(self.config.secrets), self.config.max_message_mib * 2**20
-        )
+        around = Surroundings(self._guardian, self._redact, self.config.max_message_mib * 2**20)
         budget = SpareBudget(self.config.max_spares)
         snapshots = Snapshots(self._data_dir)
         for config in self.config.servers:
@@ -228,7 +227,8 @@ class Bridge:
         except (ServerUnavailable, CallTimeout) as error:
             text = f"tool '{tool.remote_name}' of MCP server '{tool.server}': {error.message}"
             raise type(error)(text, server=tool.server) from None
-        return convert(raw, max_chars=limit)
+        result = convert(raw, max_chars=limit)
+        return replace(result, text=self._redact(result.text)) if result.is_error else result
 
     async def _send(
         self, tool: Tool, server: Server, arguments: dict[str, Any], chat: str | None

@@ -219,6 +219,7 @@ class Connection:
     async def _live(self) -> None:
         async with self._opener() as channel:
             self._channel = channel
+            self._phase = "initialize"
             _sdk = await _import_sdk()  # 0.5 s the first time, spent while the server starts
             streams = session_streams(channel, self._filter, self._ended)
             async with streams as (read, write), _sdk.session(read, write) as session:
@@ -245,7 +246,6 @@ class Connection:
         """Do the handshake (specification, "Lifecycle"); return why it failed, if it did."""
         from . import _sdk
 
-        self._phase = "initialize"
         params = {
             "protocolVersion": _sdk.LATEST_PROTOCOL_VERSION,
             "capabilities": self._filter.capabilities(),

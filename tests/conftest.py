@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -73,9 +72,8 @@ async def until(condition: Callable[[], bool], seconds: float = GENEROUS) -> Non
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process exists; a zombie counts."""
+    """Tell whether a process still runs; one that is dead and waits for its parent does not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return True

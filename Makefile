@@ -1,0 +1,47 @@
+# Two commands set a fresh machine up: `make demo` and `make test`. Each makes its own environment.
+PYTHON ?= python3
+HOST_PYTHON ?= $(shell sh tests/maibot/find_python.sh)
+
+DEMO = .venv-demo
+TEST = .venv
+HOST = .venv-maibot
+
+.PHONY: demo test lint test-maibot clean
+
+demo: $(DEMO)/ready
+	$(DEMO)/bin/python -m mcp_bridge demo
+
+test: $(TEST)/ready
+	$(TEST)/bin/python -m pytest tests --ignore=tests/maibot
+
+lint: $(TEST)/ready-dev
+	$(TEST)/bin/python -m mypy --strict mcp_bridge
+	$(TEST)/bin/python -m ruff check .
+	$(TEST)/bin/python -m ruff format --check .
+
+# The real bot: about 1 GB, and some minutes the first time.
+test-maibot: $(HOST)/ready
+	$(HOST)/bin/python -m pytest tests/maibot
+
+$(DEMO)/ready: pyproject.toml
+	$(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
+	touch $@
+
+$(TEST)/ready: pyproject.toml
+	$(PYTHON) -m venv $(TEST)
+	$(TEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	touch $@
+
+$(TEST)/ready-dev: $(TEST)/ready
+	$(TEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test,dev]"
+	touch $@
+
+$(HOST)/ready: pyproject.toml
+	@test -n "$(HOST_PYTHON)" || { echo "MaiBot needs Python >= 3.12 and none was found"; exit 1; }
+	$(HOST_PYTHON) -m venv $(HOST)
+	$(HOST)/bin/python -m pip install --quiet --disable-pip-version-check maibot==1.3.15 pytest psutil
+	touch $@
+
+clean:
+	rm -rf $(DEMO) $(TEST) $(HOST) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
