@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from . import __version__
 from .errors import RpcError
-from .wire import ALIAS
+from .wire.filter import ALIAS
 
 SDK_VERSION = version("mcp")
 MAJOR = int(SDK_VERSION.split(".", 1)[0])

@@ -17,9 +17,9 @@ from .catalog import RemoteTool, Tool, present
 from .config import BridgeConfig
 from .connection import Deadline, NotSent
 from .errors import BridgeError, CallTimeout, PermissionDenied, RpcError, ServerUnavailable, ToolNotFound
-from .guardian import Guardian
 from .naming import assign_names, server_prefix
 from .policy import is_admitted, is_offered
+from .process.guardian import Guardian
 from .redaction import Redactor
 from .result import ToolResult, convert, error_result
 from .server import Server, State

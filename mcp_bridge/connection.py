@@ -17,11 +17,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .channel import Channel, session_streams
 from .cleaning import clean_label, truncate
 from .errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from .server_config import ServerConfig
-from .wire import Hooks, MessageFilter
+from .wire.channel import Channel, session_streams
+from .wire.filter import Hooks, MessageFilter
 
 if TYPE_CHECKING:
     from mcp import ClientSession

@@ -9,8 +9,8 @@ from typing import Literal
 
 from .catalog import Listing, list_tools
 from .connection import Connection
-from .environment import plan_launch
 from .errors import BridgeError, ServerUnavailable
+from .process.environment import plan_launch
 from .server_config import ServerConfig
 from .session import FreshSessions, SessionPool, SpareBudget
 from .snapshot import Snapshots

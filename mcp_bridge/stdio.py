@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from . import process
-from .environment import Launch
 from .errors import ServerUnavailable
-from .framing import Broken, LineReader, Message, Parsed, TooLong, encode
-from .guardian import MARKER_VARIABLE, Guardian
+from .process import server_process as process
+from .process.environment import Launch
+from .process.guardian import MARKER_VARIABLE, Guardian
+from .wire.framing import Broken, LineReader, Message, Parsed, TooLong, encode
 
 logger = logging.getLogger(__name__)
 

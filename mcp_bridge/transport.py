@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from .channel import Channel
-from .environment import plan_launch
 from .errors import ServerUnavailable
-from .guardian import Guardian
+from .process.environment import plan_launch
+from .process.guardian import Guardian
 from .redaction import Redactor
 from .server_config import ServerConfig
 from .stdio import open_stdio
+from .wire.channel import Channel
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge.environment import child_environment, find_program, plan_launch
 from mcp_bridge.errors import ServerUnavailable
+from mcp_bridge.process.environment import child_environment, find_program, plan_launch
 from mcp_bridge.server_config import ServerConfig
 
 

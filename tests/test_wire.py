@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.framing import Broken, is_message
-from mcp_bridge.wire import ALIAS, Hooks, MessageFilter
+from mcp_bridge.wire.filter import ALIAS, Hooks, MessageFilter
+from mcp_bridge.wire.framing import Broken, is_message
 
 
 def waiting(*ids: int, method: str = "tools/call", **more: Any) -> MessageFilter:

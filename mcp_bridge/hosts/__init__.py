@@ -1,0 +1,1 @@
+"""One module per bot: the only code that knows a host. No host imports another."""

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
+from .filter import Incoming, MessageFilter
 from .framing import Broken, Message
-from .wire import Incoming, MessageFilter
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ async def session_streams(
 
     The pair ends when the channel does, which ends the session's pending requests and sets `ended`.
     """
-    from . import _sdk
+    from .. import _sdk
 
     async with _sdk.memory_streams() as (session_side, (from_session, to_session)):
         tasks = [
@@ -79,7 +79,7 @@ async def _inbound(
 
 
 async def _pass_on(incoming: Incoming, channel: Channel, to_session: Any) -> None:
-    from . import _sdk
+    from .. import _sdk
 
     if incoming.reply is not None:
         # A server that has stopped reading loses its answer, not us our reader.
@@ -91,7 +91,7 @@ async def _pass_on(incoming: Incoming, channel: Channel, to_session: Any) -> Non
 
 async def _settle(doubtful: Broken, message_filter: MessageFilter, to_session: Any) -> None:
     """Take an answer that could not be read for the end of its call, unless a better one comes."""
-    from . import _sdk
+    from .. import _sdk
 
     await asyncio.sleep(DOUBT_SECONDS)
     forward = message_filter.broken(doubtful)
@@ -101,7 +101,7 @@ async def _settle(doubtful: Broken, message_filter: MessageFilter, to_session: A
 
 async def _outbound(channel: Channel, message_filter: MessageFilter, from_session: Any) -> None:
     """Carry what the session says to the server until the session ends."""
-    from . import _sdk
+    from .. import _sdk
 
     async for item in from_session:
         message = message_filter.outgoing(_sdk.to_wire(item))

@@ -9,16 +9,19 @@ import re
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from . import schema_values as values
-from .cleaning import clean_label, truncate
-from .plain_json import DROPPED, json_type
-from .schema_keywords import BY_TYPE, LISTS, MAPS, REFERENCES, SINGLES, keywords_of, type_word, type_words
-from .schema_refs import References
+from ..cleaning import clean_label, truncate
+from ..plain_json import DROPPED, json_type
+from . import values as values
+from .keywords import BY_TYPE, LISTS, MAPS, REFERENCES, SINGLES, keywords_of, type_word, type_words
+from .refs import References
 
 MAX_NODES: Final = 20_000
 """Schemas in one result; a tool that needs more cannot be shown to a model anyway."""
 
 _IDENTIFIERS: Final = frozenset({"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"})
+_LABELS: Final = ("title", "description", "$comment")
+_RAW_CHARS: Final = 4
+"""Characters read of a label for each one shown: cleaning megabytes would take seconds."""
 _SHORT_REF: Final = re.compile(r"#/(\$defs|definitions)/([^/]+)")
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/draft(/2020-12|/2019-09|-07|-06)/schema#?")
 _INNER: Final = frozenset({"enum", "const", "format", "anyOf"}).union(*BY_TYPE.values())
@@ -82,10 +85,12 @@ class Cleaner:
 
     def _keyword(self, key: str, value: object, where: str, depth: int) -> object:
         if key in values.CHECKS:
+            if isinstance(value, str) and key in _LABELS:
+                value = value[: _RAW_CHARS * self.max_text]
             found = values.CHECKS[key](value)
             if found is DROPPED and value is not None and key not in ("required", "default"):
                 self._warn(where, f"malformed {key} dropped")
-            is_label = isinstance(found, str) and key in ("title", "description", "$comment")
+            is_label = isinstance(found, str) and key in _LABELS
             return truncate(str(found), self.max_text) if is_label else found
         if key in _IDENTIFIERS or key in ("$defs", "definitions"):
             return DROPPED  # references are rewritten, so that only the root's definitions are needed

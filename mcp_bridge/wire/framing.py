@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cleaning import clean_label, encodable
+from ..cleaning import clean_label, encodable
 
 Message = dict[str, Any]
 

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from .cleaning import clean_label, truncate
-from .plain_json import MAX_DEPTH
-from .schema_clean import with_notes
-from .schema_keywords import IN_PLACE_LISTS, IN_PLACE_SINGLES, map_subschemas, subschemas
-from .schema_merge import resolve
+from ..cleaning import clean_label, truncate
+from ..plain_json import MAX_DEPTH
+from .clean import with_notes
+from .keywords import IN_PLACE_LISTS, IN_PLACE_SINGLES, map_subschemas, subschemas
+from .merge import resolve
 
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 """What OpenAI and Anthropic accept as the name of a property."""

@@ -12,11 +12,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .argument_fit import Checker, OutOfSteps
-from .argument_types import convert, enum_member
-from .cleaning import clean_label, truncate
-from .plain_json import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
-from .schema_keywords import type_words
+from ..cleaning import clean_label, truncate
+from ..plain_json import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
+from ..schema.keywords import type_words
+from .fit import Checker, OutOfSteps
+from .types import convert, enum_member
 
 _FENCE: Final = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)\s*```", re.DOTALL)
 _MAX_ENCODINGS: Final = 3

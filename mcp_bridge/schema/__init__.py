@@ -12,11 +12,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from .plain_json import Copier
-from .schema_clean import Cleaner, TooLarge
-from .schema_merge import merge_object
-from .schema_names import assign, property_names, rename, restore
-from .schema_strict import strict
+from ..plain_json import Copier
+from .clean import Cleaner, TooLarge
+from .merge import merge_object
+from .names import assign, property_names, rename, restore
+from .strict import strict
 
 Profile = Literal["default", "strict"]
 
@@ -26,8 +26,8 @@ MAX_JSON_CHARS: Final = 200_000
 DEPTHS: Final = (32, 16, 8, 4, 2, 1)
 """Levels of schemas shown: the first at which the result keeps within the limits."""
 
-MAX_BARE_PROPERTIES: Final = 1000
-"""Names shown without any detail where even one level of detail is too large."""
+MAX_PROPERTIES: Final = 1000
+"""Top-level parameters shown; of a tool with more, and of one that fits at no depth, only the names are."""
 
 
 class UnusableSchema(ValueError):
@@ -78,7 +78,9 @@ def _within_limits(
 ) -> tuple[dict[str, Any], dict[str, None]]:
     """Return the schema at the first depth that fits, and the warnings of that attempt."""
     warnings: dict[str, None] = {}
-    for depth in DEPTHS:
+    properties = plain.get("properties")
+    names = [name for name in properties if len(name) <= 64] if isinstance(properties, dict) else []
+    for depth in DEPTHS if len(names) <= MAX_PROPERTIES else ():
         try:
             shown, warnings = _at_depth(plain, profile, depth, max_text)
         except TooLarge:
@@ -86,9 +88,7 @@ def _within_limits(
         if len(json.dumps(shown)) <= MAX_JSON_CHARS:
             return shown, warnings
     warnings["root: too large, shown with names only"] = None
-    properties = plain.get("properties")
-    names = [name for name in properties if len(name) <= 64] if isinstance(properties, dict) else []
-    return {"type": "object", "properties": {name: {} for name in names[:MAX_BARE_PROPERTIES]}}, warnings
+    return {"type": "object", "properties": {name: {} for name in names[:MAX_PROPERTIES]}}, warnings
 
 
 def _at_depth(

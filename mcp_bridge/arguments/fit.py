@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .plain_json import json_type, same_json
-from .schema_keywords import type_words
-from .schema_refs import References
+from ..plain_json import json_type, same_json
+from ..schema.keywords import type_words
+from ..schema.refs import References
 
-MAX_STEPS: Final = 100_000
+MAX_STEPS: Final = 20_000
 """Schemas applied to the values of one call: definitions that name each other twice would never end."""
 
 

@@ -10,7 +10,7 @@ _FORMAT = "<level>{level: <7}</level> {message}"
 
 def set_up_log(*, verbose: bool) -> None:
     """Show warnings, or everything. Uses loguru, or standard logging inside a bot that lacks it."""
-    package = logging.getLogger(__package__)
+    package = logging.getLogger(__package__.rpartition(".")[0])
     package.setLevel(logging.DEBUG if verbose else logging.WARNING)
     package.propagate = False
     try:

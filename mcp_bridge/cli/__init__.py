@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import __version__
-from .bridge import Bridge
-from .cli_log import set_up_log
-from .config import BridgeConfig, load_config
-from .errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
+from .. import __version__
+from ..bridge import Bridge
+from ..config import BridgeConfig, load_config
+from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
+from ..result import Media, ToolResult
+from .log import set_up_log
 from .report import Report
-from .result import Media, ToolResult
 
 DONE, TOOL_ERROR, WRONG_USE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -84,7 +84,7 @@ def find_config(stated: str | None) -> BridgeConfig:
     """Load the stated file, else ./config.toml, else the one beside plugin.py. Raises `ConfigError`."""
     if stated:
         return load_config(stated)
-    places = [Path("config.toml"), Path(__file__).resolve().parents[1] / "config.toml"]
+    places = [Path("config.toml"), Path(__file__).resolve().parents[2] / "config.toml"]
     for place in places:
         if place.is_file():
             return load_config(place)

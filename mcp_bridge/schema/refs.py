@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urldefrag, urljoin
 
-from .schema_keywords import DATA, IN_PLACE_LISTS, IN_PLACE_SINGLES, REFERENCES
+from .keywords import DATA, IN_PLACE_LISTS, IN_PLACE_SINGLES, REFERENCES
 
 _MAX_NODES: Final = 200_000
 """Values looked at while indexing; a server's message cannot make this longer."""
@@ -28,6 +28,7 @@ class References:
         self._bases: dict[int, str] | None = None
         self._schemas: list[Mapping[Any, Any]] = []
         self._endless: set[int] | None = None
+        self._known: dict[tuple[str, str], object | None] = {}
         self._resources: dict[str, object] = {"": root}
         self._anchors: dict[tuple[str, str], object] = {}
         self._nested_defs: dict[str, list[object]] = {}
@@ -36,8 +37,12 @@ class References:
         """Return what `ref` names when it stands in the schema `holder`, or None if nothing inside does."""
         if not isinstance(ref, str):
             return None
-        bases = self._index()
-        base = bases.get(id(holder), "")
+        base = self._index().get(id(holder), "")
+        if (base, ref) not in self._known:
+            self._known[base, ref] = self._find(ref, base)
+        return self._known[base, ref]
+
+    def _find(self, ref: str, base: str) -> object | None:
         try:
             url, fragment = urldefrag(base + ref if ref.startswith("#") else urljoin(base, ref))
         except ValueError:  # urllib refuses some malformed hosts, such as "http://["

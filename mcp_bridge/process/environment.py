@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import ServerUnavailable
-from .server_config import ServerConfig
+from ..errors import ServerUnavailable
+from ..server_config import ServerConfig
 
 # What the official SDK hands on (mcp.client.stdio.DEFAULT_INHERITED_ENV_VARS).
 _SDK_POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")

@@ -20,10 +20,10 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
-from .cleaning import clean_label
+from ..cleaning import clean_label
 from .environment import Launch
 from .pipes import PipeReader, PipeWriter
-from .process_tree import ProcessTree, creation_flags, process_tree
+from .tree import ProcessTree, creation_flags, process_tree
 
 EOF_SECONDS = 2.0
 """How long a server may take to end after the end of its input (node servers: 0.35 s)."""

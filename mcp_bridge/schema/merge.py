@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .schema_refs import follow_pointer
+from .refs import follow_pointer
 
 MAX_PARTS: Final = 1000
 """Schemas merged into one root: definitions that name each other twice would double at every level."""

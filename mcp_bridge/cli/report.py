@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from . import strict_json
-from .bridge import ServerStatus
-from .catalog import Tool
-from .cleaning import clean_label, truncate
-from .errors import BridgeError
-from .result import Media, ToolResult
+from .. import strict_json
+from ..bridge import ServerStatus
+from ..catalog import Tool
+from ..cleaning import clean_label, truncate
+from ..errors import BridgeError
+from ..result import Media, ToolResult
 
 DESCRIPTION_CHARS = 60
 _COLOURS = {"ready": "green", "failed": "red", "disabled": "dim"}

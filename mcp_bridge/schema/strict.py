@@ -13,11 +13,11 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from .cleaning import clean_label, truncate
-from .plain_json import json_type
-from .schema_clean import MAX_NODES, TooLarge, with_notes
-from .schema_keywords import BY_TYPE
-from .schema_merge import merge_object, resolve
+from ..cleaning import clean_label, truncate
+from ..plain_json import json_type
+from .clean import MAX_NODES, TooLarge, with_notes
+from .keywords import BY_TYPE
+from .merge import merge_object, resolve
 
 ALLOWED: Final = ("type", "description", "properties", "required", "items", "enum", "anyOf")
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import strict_json
-from .cleaning import clean_label, truncate
+from .. import strict_json
+from ..cleaning import clean_label, truncate
 from .framing import Broken, Message
 
 logger = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from .config import load_config
-from .errors import ConfigError, ServerUnavailable
-from .hosts.base_tool import create_mcp_tool_class
+from ..config import load_config
+from ..errors import ConfigError, ServerUnavailable
+from ..hosts.base_tool import create_mcp_tool_class
+from ..thread import BridgeThread
 from .report import Report
-from .thread import BridgeThread
 
 START_SECONDS = 60.0
 CLOSE_SECONDS = 15.0
@@ -58,7 +58,7 @@ async def run(data_dir: str | None, report: Report) -> int:
 
 def _example(name: str) -> Path:
     """Return a bundled example: beside the package in the plugin folder, inside it when installed."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package.parent / "examples", package / "examples"):
         if (folder / name).is_file():
             return folder / name

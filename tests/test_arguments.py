@@ -1,0 +1,396 @@
+"""What models send as arguments, and what the server receives."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from mcp_bridge.arguments import ArgumentsError, parse_arguments, repair_arguments
+
+EXAMPLES = int(os.environ.get("MCP_BRIDGE_EXAMPLES", "200"))  # per property
+STRICT = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer"},
+        "ratio": {"type": "number"},
+        "flag": {"type": "boolean"},
+        "zip": {"type": "string"},
+        "note": {"type": "string"},
+        "level": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "where": {"type": "object", "properties": {"lat": {"type": "number"}, "name": {"type": "string"}}},
+        "color": {"enum": ["Red", "Green"]},
+    },
+    "required": ["count"],
+}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [None, "", "  \n", "null", "{}", '""', '"null"', '"{}"', {}, b"", b"{}", "```json\n{}\n```", "\ufeff{}"],
+)
+def test_a_tool_without_parameters_can_be_called_with_nothing(sent: object) -> None:
+    assert parse_arguments(sent) == {}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"a": 1},
+        '{"a": 1}',
+        b' {"a": 1}\n',
+        '```json\n{"a": 1}\n```',
+        '```\n{"a": 1}```',
+        '"{\\"a\\": 1}"',
+        json.dumps(json.dumps('{"a": 1}')),
+        json.dumps('```json\n{"a": 1}\n```'),
+    ],
+)
+def test_arguments_arrive_however_they_were_wrapped(sent: object) -> None:
+    assert parse_arguments(sent) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ('{"a":', "not valid JSON: Expecting value at character 6, near '{\"a\":'"),
+        ("{'a': 1}", "near \"{'a': 1}\""),
+        ('{"a": 1} and more', "Extra data"),
+        ("[1, 2]", "must be a JSON object, not array: '[1, 2]'"),
+        ("[]", "not array"),
+        ("5", "not integer"),
+        ('"hello"', "hello"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ('{"a": 1e400}', "1e400 is too large"),
+        ('{"a": ' + "9" * 5000 + "}", "too long"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 150 + "1" + "}" * 150, "levels deep"),
+        ({"a": math.inf}, "inf"),
+        ({"a": {1, 2}}, "{1, 2}"),
+        ({1: 2}, "name in the arguments is not a string"),
+        (b'\xff{"a":1}', "not UTF-8"),
+        (5, "not integer: '5'"),
+        (object(), "not object"),
+    ],
+)
+def test_the_model_is_told_what_was_wrong_with_its_arguments(sent: object, told: str) -> None:
+    with pytest.raises(ArgumentsError) as caught:
+        parse_arguments(sent)
+    assert told in str(caught.value)
+    assert len(str(caught.value)) < 250
+
+
+def test_a_cyclic_mapping_is_an_error_and_not_a_crash() -> None:
+    cyclic: dict[str, Any] = {}
+    cyclic["again"] = [cyclic, cyclic]
+    with pytest.raises(ArgumentsError):
+        parse_arguments(cyclic)
+
+
+def test_a_lone_surrogate_of_the_model_does_not_break_the_sending() -> None:
+    assert parse_arguments('{"a": "x\\ud800y"}') == {"a": "x\ufffdy"}
+
+
+def test_the_parsed_arguments_share_nothing_with_what_was_given() -> None:
+    given_arguments = {"a": {"b": [1]}}
+    parsed = parse_arguments(given_arguments)
+    parsed["a"]["b"].append(2)
+    assert given_arguments == {"a": {"b": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("sent", "received"),
+    [
+        ({"count": "5", "ratio": "0.5", "flag": "true"}, {"count": 5, "ratio": 0.5, "flag": True}),
+        ({"count": 5.0, "flag": "False"}, {"count": 5, "flag": False}),
+        ({"count": " 5 ", "ratio": "7"}, {"count": 5, "ratio": 7}),
+        ({"count": "-12", "ratio": "1e-3"}, {"count": -12, "ratio": 0.001}),
+        ({"count": 1, "zip": "01234", "note": "5"}, {"count": 1, "zip": "01234", "note": "5"}),
+        ({"count": 1, "zip": 1234, "note": True}, {"count": 1, "zip": "1234", "note": "true"}),
+        ({"count": 1, "tags": '["a","b"]'}, {"count": 1, "tags": ["a", "b"]}),
+        ({"count": 1, "tags": "a"}, {"count": 1, "tags": ["a"]}),
+        ({"count": 1, "tags": [1, "b"]}, {"count": 1, "tags": ["1", "b"]}),
+        ({"count": 1, "where": '{"lat": "5.5"}'}, {"count": 1, "where": {"lat": 5.5}}),
+        ({"count": 1, "where": {"lat": 1, "name": None}}, {"count": 1, "where": {"lat": 1}}),
+        ({"count": 1, "note": None, "level": None}, {"count": 1, "level": None}),
+        ({"count": 1, "level": "3"}, {"count": 1, "level": 3}),
+        ({"count": 1, "color": "red "}, {"count": 1, "color": "Red"}),
+        ({"count": 1, "unknown": "5", "other": None}, {"count": 1, "unknown": "5", "other": None}),
+    ],
+)
+def test_a_strict_server_gets_what_the_model_meant(sent: dict[str, Any], received: dict[str, Any]) -> None:
+    repaired = repair_arguments(sent, STRICT)
+    assert json.dumps(repaired) == json.dumps(received)
+
+
+@pytest.mark.parametrize(
+    "count",
+    ["abc", "1.5", "", " ", "1e400", "nan", "Infinity", "0x10", "1_000", "٣", True, 1.5, None, [], {}],
+)
+def test_what_is_no_integer_is_passed_on_for_the_server_to_refuse(count: object) -> None:
+    assert json.dumps(repair_arguments({"count": count}, STRICT)) == json.dumps({"count": count})
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e400", "", "1,5", "five"])
+def test_what_is_no_number_is_passed_on(value: str) -> None:
+    assert repair_arguments({"ratio": value}, STRICT) == {"ratio": value}
+
+
+@pytest.mark.parametrize("value", ["yes", "1", "", "on", 1, 0])
+def test_what_is_no_boolean_is_not_guessed(value: object) -> None:
+    assert json.dumps(repair_arguments({"flag": value}, STRICT)) == json.dumps({"flag": value})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": ["string", "null"]},
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        {"oneOf": [{"$ref": "#/$defs/Text"}, {"type": "null"}]},
+        {"type": "string", "nullable": True},
+        {"enum": ["a", None]},
+        {"const": None},
+        {},
+        True,
+        {"description": "anything"},
+        {"$ref": "#/$defs/Nowhere"},
+        {"type": "banana"},
+    ],
+)
+def test_null_reaches_a_parameter_that_takes_it(schema: object) -> None:
+    root = {"properties": {"p": schema}, "$defs": {"Text": {"type": "string"}}}
+    assert repair_arguments({"p": None}, root) == {"p": None}
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "string"}, {"enum": ["a"]}, {"anyOf": [{"type": "string"}]}, {"$ref": "#/$defs/Text"}]
+)
+def test_null_for_an_optional_parameter_that_refuses_it_is_left_out(schema: object) -> None:
+    root = {"properties": {"p": schema}, "$defs": {"Text": {"type": "string"}}}
+    assert repair_arguments({"p": None}, root) == {}
+    assert repair_arguments({"p": None}, {**root, "required": ["p"]}) == {"p": None}
+    assert repair_arguments({"p": None}, {"allOf": [root, {"required": ["p"]}], **root}) == {"p": None}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "received"),
+    [
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "5", "5"),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "true", True),
+        ({"type": ["integer", "null"]}, "5", 5),
+        ({"type": ["integer", "null"]}, "null", None),
+        ({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}, "[1]", [1]),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 5, "5"),
+        ({"enum": [1, 2, 3]}, "2", 2),
+        ({"type": "string", "enum": ["1", "2"]}, 2, "2"),
+        ({"enum": ["a", "A"]}, " a", " a"),
+        ({"const": "On"}, "ON", "On"),
+        ({"type": "array", "items": {}}, "a,b", "a,b"),
+        ({"type": "array", "items": {"type": "integer"}}, "5", [5]),
+        ({"type": "array", "items": {"type": "integer"}}, "", ""),
+        (
+            {"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
+            ["1", 2],
+            [1, "2"],
+        ),
+        ({"items": [{"type": "integer"}, {"type": "string"}]}, ["1", 2], [1, "2"]),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, {"x": "1"}, {"x": 1}),
+        ({"type": "int"}, "5", 5),
+        ({"$ref": "#/$defs/Tree"}, {"v": "1", "kids": [{"v": "2"}]}, {"v": 1, "kids": [{"v": 2}]}),
+        ({"anyOf": [{"$ref": "#/$defs/Need"}, {"type": "null"}]}, {"v": "1"}, {"v": 1}),
+    ],
+)
+def test_each_kind_of_parameter_is_repaired_by_its_own_schema(schema: Any, sent: Any, received: Any) -> None:
+    tree = {
+        "type": "object",
+        "properties": {
+            "v": {"type": "integer"},
+            "kids": {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
+        },
+    }
+    root = {"properties": {"p": schema}, "$defs": {"Tree": tree, "Need": {**tree, "required": ["other"]}}}
+    assert json.dumps(repair_arguments({"p": sent}, root)) == json.dumps({"p": received})
+
+
+def test_definitions_that_name_each_other_twice_do_not_stop_the_bot() -> None:
+    bomb = {f"L{i}": {"anyOf": [{"$ref": f"#/$defs/L{i + 1}"}] * 2} for i in range(40)}
+    bomb["L40"] = {"type": "integer"}  # type: ignore[dict-item]
+    schema = {"properties": {"p": {"$ref": "#/$defs/L0"}}, "$defs": bomb}
+    assert repair_arguments({"p": "x"}, schema) == {"p": "x"}
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, {"properties": {"p": {"$ref": "#"}}}]
+)
+def test_a_schema_that_names_itself_comes_to_an_end(schema: object) -> None:
+    assert repair_arguments({"p": {"p": "1"}}, schema) == {"p": {"p": "1"}}
+
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-99, 99)
+    | st.floats(-9, 9)
+    | st.sampled_from(["", "5", "0.5", "true", "null", "a", "A ", "[1]", '{"a": "1"}', "nan", "x"])
+)
+names = st.sampled_from(["a", "b", "c"])
+json_values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    max_leaves=8,
+)
+types = st.sampled_from(["string", "integer", "number", "boolean", "object", "array", "null"])
+
+
+def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "type": types | st.lists(types, min_size=1, max_size=3, unique=True),
+            "properties": st.dictionaries(names, inner, max_size=3),
+            "required": st.lists(names, max_size=2, unique=True),
+            "items": inner,
+            "prefixItems": st.lists(inner, min_size=1, max_size=2),
+            "additionalProperties": inner,
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "oneOf": st.lists(inner, min_size=1, max_size=2),
+            "allOf": st.lists(inner, min_size=1, max_size=2),
+            "enum": st.lists(json_values, min_size=1, max_size=3),
+            "const": scalars,
+            "minimum": st.integers(-5, 5),
+            "minLength": st.integers(0, 3),
+        },
+    )
+
+
+leaves = st.booleans() | types.map(lambda word: {"type": word}) | st.just({"$ref": "#/$defs/D"})
+subschemas = st.recursive(leaves, _schemas, max_leaves=6)
+roots = st.builds(
+    lambda schema, definition: {**(schema if isinstance(schema, dict) else {}), "$defs": {"D": definition}},
+    _schemas(subschemas) | subschemas,
+    types.map(lambda word: {"type": word}) | _schemas(types.map(lambda word: {"type": word})),
+)
+arguments = st.dictionaries(names, json_values, max_size=3)
+junk = st.recursive(
+    scalars | st.sampled_from([math.nan, "banana", "#/$defs/D", "#", "int"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "properties",
+                    "a",
+                    "b",
+                    "items",
+                    "anyOf",
+                    "allOf",
+                    "oneOf",
+                    "$ref",
+                    "$defs",
+                    "D",
+                    "enum",
+                    "const",
+                    "required",
+                    "nullable",
+                    "prefixItems",
+                    "additionalProperties",
+                    "$id",
+                    "$anchor",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+_settings = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+
+
+@_settings
+@given(arguments, roots)
+def test_valid_arguments_are_not_touched(sent: dict[str, Any], schema: dict[str, Any]) -> None:
+    """A call that was right before is sent exactly as the model wrote it."""
+    if Draft202012Validator(schema).is_valid(sent):
+        assert repair_arguments(sent, schema) == sent
+
+
+@_settings
+@given(arguments, roots | junk)
+def test_repairing_twice_is_repairing_once(sent: dict[str, Any], schema: object) -> None:
+    """A call that passes through two layers of repair, or is sent again, reaches the server unchanged."""
+    once = repair_arguments(sent, schema)
+    assert json.dumps(repair_arguments(once, schema)) == json.dumps(once)
+
+
+@_settings
+@given(arguments, junk)
+def test_a_malformed_schema_never_ends_a_call(sent: dict[str, Any], schema: object) -> None:
+    """A tool whose schema is nonsense can still be called, and what the caller holds stays as it was."""
+    before = copy.deepcopy((sent, schema))
+    repaired = repair_arguments(sent, schema)
+    json.dumps(repaired, allow_nan=False)
+    assert repr((sent, schema)) == repr(before)
+
+
+@_settings
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "count": st.integers(),
+            "ratio": st.floats(allow_nan=False, allow_infinity=False),
+            "flag": st.booleans(),
+            "where": st.fixed_dictionaries({"lat": st.integers()}),
+            "tags": st.lists(st.text(max_size=5)),
+        },
+    )
+)
+def test_values_sent_as_text_arrive_typed(meant: dict[str, Any]) -> None:
+    """A model that writes every value as a string still gets its call through a strict server."""
+    sent = {name: json.dumps(value) for name, value in meant.items()}
+    repaired = repair_arguments(sent, STRICT)
+    assert repaired == meant
+    assert {name: type(value) for name, value in repaired.items() if name != "ratio"} == {
+        name: type(value) for name, value in meant.items() if name != "ratio"
+    }
+
+
+@_settings
+@given(st.text() | st.binary() | json_values | st.text(alphabet='{}[]",:\\ab1 `'))
+def test_whatever_a_model_sends_is_a_dict_or_an_explained_error(sent: object) -> None:
+    """The chat goes on whatever the model sends: no other exception reaches the bot."""
+    try:
+        parsed = parse_arguments(sent)
+    except ArgumentsError as error:
+        told = str(error)
+    else:
+        told = "the arguments: " + json.dumps(parsed, allow_nan=False)
+    assert told.startswith(("the arguments", "a name", "a number"))
+    told.encode("utf-8")
+
+
+@_settings
+@given(arguments, st.booleans(), st.integers(0, 2))
+def test_arguments_arrive_however_often_they_were_encoded(
+    meant: dict[str, Any], fence: bool, times: int
+) -> None:
+    """Gateways that encode the arguments again, or models that add a code fence, change nothing."""
+    text = json.dumps(meant)
+    text = f"```json\n{text}\n```" if fence else text
+    for _ in range(times):
+        text = json.dumps(text)
+    assert parse_arguments(text) == meant
