@@ -40,7 +40,7 @@ $(TEST)/ready-dev: $(TEST)/ready
 $(HOST)/ready: pyproject.toml
 	@test -n "$(HOST_PYTHON)" || { echo "MaiBot needs Python >= 3.12 and none was found"; exit 1; }
 	$(HOST_PYTHON) -m venv $(HOST)
-	$(HOST)/bin/python -m pip install --quiet --disable-pip-version-check maibot==1.3.15 pytest psutil
+	$(HOST)/bin/python -m pip install --quiet --disable-pip-version-check maibot==1.3.15 pytest pytest-asyncio hypothesis psutil
 	touch $@
 
 clean:

@@ -19,11 +19,11 @@ from .connection import Deadline, NotSent
 from .errors import BridgeError, CallTimeout, PermissionDenied, RpcError, ServerUnavailable, ToolNotFound
 from .naming import assign_names, server_prefix
 from .policy import is_admitted, is_offered
+from .pool import SpareBudget
 from .process.guardian import Guardian
 from .redaction import Redactor
 from .result import ToolResult, convert, error_result
 from .server import Server, State
-from .session import SpareBudget
 from .snapshot import Snapshots, default_data_dir
 from .transport import Surroundings
 

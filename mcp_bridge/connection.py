@@ -72,7 +72,8 @@ class Connection:
         self._tokens = itertools.count(1)
         self._progress_at: dict[object, float] = {}
         self._requests: set[asyncio.Task[dict[str, Any]]] = set()
-        self._farewells: list[dict[str, Any]] = []
+        self._farewells: set[asyncio.Task[None]] = set()
+        self._retired = False
         self._owner: asyncio.Task[None] = asyncio.create_task(
             self._own(), name=f"mcp session of {self.server}"
         )
@@ -84,7 +85,14 @@ class Connection:
 
     @property
     def alive(self) -> bool:
-        return self._ready.done() and not self._ended.is_set() and not self._closing.is_set()
+        """Whether a call may begin on it."""
+        over = self._ended.is_set() or self._closing.is_set() or self._retired
+        return self._ready.done() and not over
+
+    @property
+    def busy(self) -> bool:
+        """Whether requests are running on it."""
+        return bool(self._requests)
 
     @property
     def closing(self) -> bool:
@@ -116,7 +124,8 @@ class Connection:
         """Call a tool and return the raw result.
 
         Raises as `request` does, and `NotSent` if the call cannot have reached the server. If
-        the caller is cancelled or the time is up, the server is told and this session ends.
+        the caller is cancelled or the time is up, the server is told, and no further call
+        begins on this session: whoever leased it ends it when the calls beside are done.
         """
         token = next(self._tokens)
         params = {"name": name, "arguments": dict(arguments), "_meta": {"progressToken": token}}
@@ -181,10 +190,11 @@ class Connection:
             await asyncio.wait({task}, timeout=max(min(idle_left, total_left), 0))
 
     def _abandon(self, token: object, reason: str) -> None:
-        """Tell the server to stop working on a call, and end this session."""
-        if (farewell := self._filter.cancelled(token, reason)) is not None:
-            self._farewells.append(farewell)
-        self.close_soon()
+        """Tell the server to stop working on a call, and begin no other on this session."""
+        self._retired = True
+        channel, farewell = self._channel, self._filter.cancelled(token, reason)
+        if channel is not None and farewell is not None:
+            self._farewells.add(asyncio.create_task(self._bid(channel, farewell), name="mcp cancellation"))
 
     def _progress(self, token: object) -> None:
         if token in self._progress_at:
@@ -226,11 +236,11 @@ class Connection:
                 # Raised in here, an error would come out wrapped by the SDK's task group.
                 refusal = await self._initialize(session)
                 if refusal is None:
-                    await self._serve(session, channel)
+                    await self._serve(session)
             if refusal is not None:
                 raise refusal
 
-    async def _serve(self, session: ClientSession, channel: Channel) -> None:
+    async def _serve(self, session: ClientSession) -> None:
         """Let callers use the session until it ends or somebody closes it."""
         self._session = session
         if not self._ready.done():
@@ -239,8 +249,8 @@ class Connection:
         self._session = None
         for task in self._requests:
             task.cancel()
-        for farewell in self._farewells:
-            await self._bid(channel, farewell)
+        if self._farewells:
+            await asyncio.wait(self._farewells)
 
     async def _initialize(self, session: ClientSession) -> ServerUnavailable | None:
         """Do the handshake (specification, "Lifecycle"); return why it failed, if it did."""
@@ -288,12 +298,10 @@ class Connection:
                 wait.cancel()
 
     async def _bid(self, channel: Channel, farewell: dict[str, Any]) -> None:
-        task = asyncio.ensure_future(channel.send(farewell))
-        done, _ = await asyncio.wait({task}, timeout=FAREWELL_SECONDS)
-        if not done:
-            task.cancel()
-        elif task.exception() is not None:
-            logger.debug("the cancellation could not be sent: %s", task.exception())
+        try:
+            await asyncio.wait_for(channel.send(farewell), FAREWELL_SECONDS)
+        except (OSError, asyncio.TimeoutError) as error:
+            logger.debug("the cancellation could not be sent: %r", error)
 
     def _fail(self, error: BridgeError) -> None:
         if not self._ready.done():

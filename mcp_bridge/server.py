@@ -10,9 +10,10 @@ from typing import Literal
 from .catalog import Listing, list_tools
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable
+from .pool import SessionPool, SpareBudget
 from .process.environment import plan_launch
 from .server_config import ServerConfig
-from .session import FreshSessions, SessionPool, SpareBudget
+from .session import FreshSessions, KeptSessions, Sessions
 from .snapshot import Snapshots
 from .transport import Surroundings, open_channel
 
@@ -55,9 +56,11 @@ class Server:
         self._again = asyncio.Event()
         self._attempts = 0
         self._lock = asyncio.Lock()
-        pool = SessionPool(config, self._connect)
-        self.sessions = FreshSessions(pool, budget)
-        self._pool = pool
+        self._pool = SessionPool(config, self._connect)
+        if config.session == "fresh":
+            self.sessions: Sessions = FreshSessions(self._pool, budget)
+        else:
+            self.sessions = KeptSessions(self._pool, per_chat=config.session == "chat")
         if not config.enabled:
             self.attempted.set()
         elif config.error:
@@ -134,14 +137,16 @@ class Server:
         loop = asyncio.get_running_loop()
         seconds = self.start_seconds
         deadline = loop.time() + seconds
+        kept = self.sessions.for_listing()
+        if kept is not None:
+            return await list_tools(kept, seconds, loop.time)
         connection = await self._pool.open(seconds)
         try:
             listing = await list_tools(connection, deadline - loop.time(), loop.time)
         except BaseException:
             connection.close_soon()
             raise
-        # Spares from before may still believe in an older list.
-        self.sessions.drop_spares()
+        self.sessions.renew()  # spares from before may still believe in an older list
         self.sessions.offer(connection)
         return listing
 

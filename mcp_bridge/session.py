@@ -1,105 +1,52 @@
 """Leases: which session a call gets.
 
-A strategy is a value with one method, `async with sessions.lease(chat, seconds) as connection`.
-`FreshSessions` gives each call a session that no call has used before and none will use
-again; started and initialised spares make that as quick as a session kept for ever.
+A strategy is a value: `async with sessions.lease(chat, seconds) as connection` yields the
+session for one call. `FreshSessions` gives each call a session that no call has used before
+and none will use again; started and initialised spares make that as quick as a session
+kept for ever. `KeptSessions` keeps one session for all calls, or one for each chat.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 
 from .connection import Connection
-from .errors import BridgeError, ServerUnavailable
-from .server_config import ServerConfig
+from .errors import BridgeError
+from .pool import SessionPool, SpareBudget
 
 logger = logging.getLogger(__name__)
 
-CLOSE_SECONDS = 8.0
-"""How long all sessions of a server may take to end; each takes 5 s at the most."""
 SPARE_RETRY_SECONDS = 1.0
 MAX_SPARE_RETRY_SECONDS = 300.0
 """Pause before a spare that would not start, or died young, is replaced; doubles each time."""
+MAX_BURST_FACTOR = 4
+"""Spares kept after a burst of calls, in multiples of `warm`."""
+CALM_SECONDS = 60.0
+"""How long after the last call that found no spare the number of spares falls back to `warm`."""
 
 
-class SpareBudget:
-    """How many spares all servers of a bridge may keep together; a newer one ousts the oldest."""
+class Sessions(Protocol):
+    """How calls to one server get their sessions."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._spares: deque[Connection] = deque()
+    def lease(self, chat: str | None, seconds: float) -> AbstractAsyncContextManager[Connection]:
+        """Lend a session for one call, opened within `seconds`. Raises `ServerUnavailable`."""
 
-    def add(self, spare: Connection, *, oust: bool) -> bool:
-        """Count a spare; tell whether there is room for it, made by ending an older one if allowed."""
-        if len(self._spares) >= self._limit:
-            if not oust or not self._limit:
-                return False
-            self._spares.popleft().close_soon()
-        self._spares.append(spare)
-        return True
+    def offer(self, connection: Connection) -> None:
+        """Take in a session that no call has used, or end it where none is wanted."""
 
-    def remove(self, spare: Connection) -> None:
-        with contextlib.suppress(ValueError):
-            self._spares.remove(spare)
+    def for_listing(self) -> Connection | None:
+        """Return the session that must be asked for the tools, None if a new one is to be."""
 
-
-class SessionPool:
-    """All live sessions of one server: opens them, counts them, waits for each to end."""
-
-    def __init__(self, config: ServerConfig, connect: Callable[[], Connection]) -> None:
-        self.config = config
-        self._connect = connect
-        self._live: set[Connection] = set()
-        self._freed = asyncio.Event()
-        self.closed = False
-
-    async def open(self, seconds: float) -> Connection:
-        """Return a new session when its handshake is done.
-
-        Waits for a place under `max_sessions`. Raises `ServerUnavailable`.
-        """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while len(self._live) >= self.config.max_sessions and not self.closed:
-            self._freed.clear()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._freed.wait(), max(deadline - loop.time(), 0))
-            if loop.time() >= deadline:
-                busy = f"all {self.config.max_sessions} sessions are busy (max_sessions)"
-                raise ServerUnavailable(
-                    f"{busy}; none was free within {seconds:g} s", server=self.config.name
-                )
-        if self.closed:
-            raise ServerUnavailable("the bridge is closed", server=self.config.name)
-        connection = self._connect()
-        self._live.add(connection)
-        connection.owner.add_done_callback(lambda task: self._forget(connection))
-        await connection.wait_ready(max(deadline - loop.time(), 0.001))
-        return connection
-
-    def has_room(self) -> bool:
-        return len(self._live) < self.config.max_sessions and not self.closed
+    def renew(self) -> None:
+        """Let no further call begin on a session that is open now."""
 
     async def close(self) -> None:
-        """End all sessions and wait until their servers are gone."""
-        self.closed = True
-        self._freed.set()
-        for connection in self._live:
-            connection.close_soon()
-        if owners := {connection.owner for connection in self._live}:
-            _, left = await asyncio.wait(owners, timeout=CLOSE_SECONDS)
-            for owner in left:
-                logger.warning("a session of MCP server '%s' does not end", self.config.name)
-                owner.cancel()
-
-    def _forget(self, connection: Connection) -> None:
-        self._live.discard(connection)
-        self._freed.set()
+        """End everything and wait for it."""
 
 
 class FreshSessions:
@@ -109,14 +56,19 @@ class FreshSessions:
         self._pool = pool
         self._budget = budget
         self._spares: deque[Connection] = deque()
+        self._expiry: dict[Connection, asyncio.TimerHandle] = {}
         self._refill: asyncio.Task[None] | None = None
         self._pause = 0.0
-        self._expiry: dict[Connection, asyncio.TimerHandle] = {}
+        self._target = pool.config.warm
+        self._missed_at = 0.0
 
     @asynccontextmanager
     async def lease(self, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
-        """Yield a session for one call; it ends in the background afterwards."""
-        connection = self._take_spare() or await self._pool.open(seconds)
+        connection = self._take_spare()
+        if connection is None:
+            self._missed()
+            connection = await self._pool.open(seconds)
+        self.refill()
         try:
             yield connection
         finally:
@@ -124,32 +76,44 @@ class FreshSessions:
             self.refill()
 
     def offer(self, connection: Connection) -> None:
-        """Take in a session that no call has used, as a spare; ends it where none is wanted."""
         if not self._keep(connection, oust=False):
             connection.close_soon()
 
-    def drop_spares(self) -> None:
-        """End all spares: the server has changed, or does not answer as it should."""
+    def for_listing(self) -> Connection | None:
+        return None
+
+    def renew(self) -> None:
         for spare in tuple(self._spares):
             self._lose(spare)
             spare.close_soon()
 
     async def close(self) -> None:
         refill, self._refill = self._refill, None
+        self._target = 0
         if refill is not None:
             refill.cancel()
             await asyncio.gather(refill, return_exceptions=True)
-        self.drop_spares()
+        self.renew()
         await self._pool.close()
 
     def refill(self) -> None:
-        """Begin to bring the spares up to `warm`, in the background."""
-        if not self._pool.closed and (self._refill is None or self._refill.done()) and self._wanted():
+        """Begin to bring the spares up to the number wanted, in the background."""
+        if (self._refill is None or self._refill.done()) and self._wanted():
             name = f"mcp spares of {self._pool.config.name}"
             self._refill = asyncio.create_task(self._fill(), name=name)
 
+    def _missed(self) -> None:
+        """A call found no spare: keep more of them for a while, as long as the burst lasts."""
+        now = asyncio.get_running_loop().time()
+        warm = self._pool.config.warm
+        recent = now - self._missed_at < CALM_SECONDS
+        self._target = min(self._target + 1, warm * MAX_BURST_FACTOR) if recent else warm
+        self._missed_at = now
+
     def _wanted(self) -> bool:
-        return len(self._spares) < self._pool.config.warm and self._pool.has_room()
+        if asyncio.get_running_loop().time() - self._missed_at >= CALM_SECONDS:
+            self._target = min(self._target, self._pool.config.warm)
+        return len(self._spares) < self._target and self._pool.has_room()
 
     async def _fill(self) -> None:
         while self._wanted():
@@ -165,7 +129,7 @@ class FreshSessions:
                 return
 
     def _keep(self, spare: Connection, *, oust: bool) -> bool:
-        if len(self._spares) >= self._pool.config.warm or not spare.alive:
+        if len(self._spares) >= self._target or not spare.alive:
             return False
         if not self._budget.add(spare, oust=oust):
             return False
@@ -186,10 +150,12 @@ class FreshSessions:
 
     def _spare_ended(self, spare: Connection) -> None:
         """A spare ended: by itself, by age, or to make room for another server's."""
-        if spare in self._spares:
-            if not spare.closing:
-                self._lengthen_pause()
-            self._lose(spare)
+        if spare not in self._spares:
+            return
+        self._lose(spare)
+        if not spare.closing:
+            self._lengthen_pause()
+            self.refill()
 
     def _lose(self, spare: Connection) -> None:
         self._spares.remove(spare)
@@ -199,3 +165,111 @@ class FreshSessions:
 
     def _lengthen_pause(self) -> None:
         self._pause = min(max(2 * self._pause, SPARE_RETRY_SECONDS), MAX_SPARE_RETRY_SECONDS)
+
+
+class _Kept:
+    """A session that is kept, with the calls that are running on it."""
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.calls = 0
+        self.opening = asyncio.Lock()
+        self.expiry: asyncio.TimerHandle | None = None
+
+
+class KeptSessions:
+    """One long-lived session for all calls or, `per_chat`, one for each chat.
+
+    A session that has ended is opened anew by the next call; calls that want the same one
+    wait for one opening. It ends after `idle_timeout` without calls.
+    """
+
+    def __init__(self, pool: SessionPool, *, per_chat: bool) -> None:
+        self._pool = pool
+        self._per_chat = per_chat
+        self._kept: dict[str | None, _Kept] = {}
+
+    @asynccontextmanager
+    async def lease(self, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
+        key = chat if self._per_chat else None
+        kept = self._kept.setdefault(key, _Kept())
+        kept.calls += 1
+        if kept.expiry is not None:
+            kept.expiry.cancel()
+        connection: Connection | None = None
+        try:
+            connection = await self._open(kept, seconds)
+            yield connection
+        finally:
+            kept.calls -= 1
+            if connection is not None and not connection.alive and connection is not kept.connection:
+                self._end_when_unused(connection)
+            elif not kept.calls:
+                self._rest(key, kept)
+
+    def offer(self, connection: Connection) -> None:
+        if self._per_chat or not connection.alive:
+            connection.close_soon()
+            return
+        kept = self._kept.setdefault(None, _Kept())
+        if kept.connection is None or not kept.connection.alive:
+            kept.connection = connection
+            self._rest(None, kept)
+        elif kept.connection is not connection:
+            connection.close_soon()
+
+    def for_listing(self) -> Connection | None:
+        alive = [kept.connection for kept in self._kept.values() if kept.connection and kept.connection.alive]
+        return alive[-1] if alive else None
+
+    def renew(self) -> None:
+        """Kept sessions hold state: they stay, for what they say themselves is current."""
+
+    async def close(self) -> None:
+        for kept in self._kept.values():
+            if kept.expiry is not None:
+                kept.expiry.cancel()
+        await self._pool.close()
+
+    async def _open(self, kept: _Kept, seconds: float) -> Connection:
+        async with kept.opening:
+            if kept.connection is None or not kept.connection.alive:
+                self._make_room()
+                former, kept.connection = kept.connection, None
+                if former is not None and kept.calls <= 1:
+                    former.close_soon()
+                kept.connection = await self._pool.open(seconds)
+            return kept.connection
+
+    def _make_room(self) -> None:
+        """End the chat session that has rested longest if `max_sessions` leaves no place."""
+        if self._pool.has_room():
+            return
+        for key, kept in list(self._kept.items()):
+            if not kept.calls and kept.connection is not None:
+                self._forget(key, kept)
+                return
+
+    def _rest(self, key: str | None, kept: _Kept) -> None:
+        """Nobody uses it now: end it at once if it is worn out, else after `idle_timeout`."""
+        if kept.connection is None or not kept.connection.alive:
+            self._forget(key, kept)
+            return
+        self._kept[key] = self._kept.pop(key, kept)  # the most recently used comes last
+        loop = asyncio.get_running_loop()
+        if kept.expiry is not None:
+            kept.expiry.cancel()
+        kept.expiry = loop.call_later(self._pool.config.idle_timeout, self._forget, key, kept)
+
+    def _forget(self, key: str | None, kept: _Kept) -> None:
+        if kept.expiry is not None:
+            kept.expiry.cancel()
+        if kept.connection is not None:
+            kept.connection.close_soon()
+        if self._kept.get(key) is kept:
+            del self._kept[key]
+
+    def _end_when_unused(self, connection: Connection) -> None:
+        """End a worn-out session that others may still be using, when their calls are done."""
+        if not connection.busy:
+            connection.close_soon()

@@ -47,6 +47,7 @@ class BridgeThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: asyncio.Event | None = None
         self._closed = False
+        self._grace = 0.0
         self._calls: set[asyncio.Task[ToolResult]] = set()
         # A daemon: a host that exits must not wait; the guardian ends what is left behind.
         self._thread = threading.Thread(target=self._run, name="mcp-bridge", daemon=True)
@@ -96,9 +97,13 @@ class BridgeThread:
             raise ServerUnavailable("the bridge is not running")
         return asyncio.run_coroutine_threadsafe(self._call(name, arguments, chat, user), loop)
 
-    def close_soon(self) -> None:
-        """Take no more calls, let the running ones finish, then end everything; returns at once."""
-        self._closed = True
+    def close_soon(self, grace_seconds: float = 0.0) -> None:
+        """Take no more calls, let the running ones finish, then end everything; returns at once.
+
+        Calls that come within `grace_seconds` are still taken.
+        """
+        self._grace = grace_seconds
+        self._closed = not grace_seconds
         loop, closing = self._loop, self._closing
         if loop is not None and closing is not None:
             try:
@@ -138,14 +143,16 @@ class BridgeThread:
             loop.close()
 
     async def _live(self) -> None:
-        self._closing = asyncio.Event()
+        closing = self._closing = asyncio.Event()
         if self._closed:
             return
         async with self._bridge as bridge:
             self._started.set()
             known = asyncio.create_task(self._announce(bridge), name="mcp tools known")
             try:
-                await self._closing.wait()
+                await closing.wait()
+                await asyncio.sleep(self._grace)
+                self._closed = True
                 if self._calls:
                     await asyncio.wait(set(self._calls), timeout=DRAIN_SECONDS)
             finally:

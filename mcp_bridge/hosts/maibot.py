@@ -20,9 +20,10 @@ from maibot_sdk import MaiBotPlugin
 
 from ..config import BridgeConfig, parse_config
 from ..errors import ConfigError
+from ..snapshot import Snapshots
 from ..thread import BridgeThread
 from .base_tool import create_mcp_tool_class
-from .maibot_reload import Reloader
+from .maibot_reload import Reloader, is_own_reload
 from .maibot_tool import MAX_VISIBLE, MaiBotTool, call_seconds, caller, declare
 
 logger = logging.getLogger(__name__)
@@ -31,6 +32,10 @@ PLUGIN_ID = "mcp-bridge"
 FOLDER = Path(__file__).resolve().parents[2]
 COMPONENT_WAIT_SECONDS = 2.0
 """Most that `get_components` waits: it blocks the loop that all plugins share."""
+EDIT_WAIT_SECONDS = 15.0
+"""How long servers that an edit has added are got to know while the old tools still serve."""
+HANDOVER_SECONDS = 2.0
+"""How long calls are still taken after `on_unload`: the host lists the old tools a moment longer."""
 
 
 class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is not installed with us
@@ -45,6 +50,7 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         self._declared: list[dict[str, Any]] | None = None
         self._reloader: Reloader | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._edit: asyncio.Task[None] | None = None
 
     def set_plugin_config(self, config: dict[str, Any]) -> None:
         """Take the parsed config.toml; starts the servers unless they run or the plugin is off."""
@@ -54,8 +60,12 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
             self._start(config)
 
     def get_components(self) -> list[dict[str, Any]]:
-        """Return the tools that are known now; waits 2 s at the most for those never seen before."""
-        if self._bridge is not None:
+        """Return the tools that are known now.
+
+        Waits 2 s at the most for those never seen before, and not at all in a reload, during
+        which the host has none of our tools.
+        """
+        if self._bridge is not None and not is_own_reload(self._state_file):
             self._bridge.wait_known(COMPONENT_WAIT_SECONDS)
         self._classes, components = self._offer()
         self._declared = components
@@ -65,9 +75,7 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         self._loop = asyncio.get_running_loop()
         if self._reloader is not None:
             self._reloader.stop()
-        self._reloader = Reloader(
-            self._reload_self, self._differs, Path(self.ctx.paths.data_dir) / "reload.json"
-        )
+        self._reloader = Reloader(self._reload_self, self._differs, self._state_file)
         self._reloader.start()
         logger.info("mcp-bridge: %d tools of %d servers", len(self._classes), len(self._servers.servers))
 
@@ -75,14 +83,19 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         """Return at once: running calls finish in the background, then all servers end."""
         if self._reloader is not None:
             self._reloader.stop()
+        if self._edit is not None:
+            self._edit.cancel()
         bridge, self._bridge = self._bridge, None
         if bridge is not None:
-            bridge.close_soon()
+            bridge.close_soon(HANDOVER_SECONDS)
 
     async def on_config_update(self, scope: str, config_data: dict[str, Any], version: str) -> None:
         """Have an edited config.toml take effect by a reload; other configurations do not concern us."""
-        if scope == "self" and self._reloader is not None:
-            self._reloader.request()
+        if scope != "self" or self._reloader is None:
+            return
+        if self._edit is not None:
+            self._edit.cancel()
+        self._edit = asyncio.create_task(self._take_in(config_data, self._reloader), name="mcp-bridge edit")
 
     async def invoke_component(self, component_name: str, /, **arguments: Any) -> dict[str, Any]:
         """Run a tool for the host, which passes the model's arguments flat and adds its own."""
@@ -93,20 +106,33 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         chat, user = caller(arguments)
         return await tool(chat=chat, user=user).execute(arguments)
 
+    @property
+    def _data_dir(self) -> Path:
+        return Path(self.ctx.paths.data_dir)
+
+    @property
+    def _state_file(self) -> Path:
+        return self._data_dir / "reload.json"
+
     def _start(self, config: Mapping[str, Any]) -> None:
         self._running_config = config
-        file = FOLDER / "config.toml"
-        try:
-            text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
-            parsed = parse_config(config, file=file, text=text)
-        except ConfigError as error:
-            logger.error("no MCP servers are started: %s", error.message)
-            parsed = BridgeConfig()
-        servers = tuple(replace(server, max_call_time=call_seconds(server)) for server in parsed.servers)
-        self._servers = replace(parsed, servers=servers)
-        data_dir = Path(self.ctx.paths.data_dir)
-        self._bridge = BridgeThread(self._servers, data_dir=data_dir, on_change=self._changed)
+        self._servers = _parse(config)
+        self._bridge = BridgeThread(self._servers, data_dir=self._data_dir, on_change=self._changed)
         self._bridge.start()
+
+    async def _take_in(self, config: Mapping[str, Any], reloader: Reloader) -> None:
+        """Get to know servers that an edit has added, then reload: so no tool is missing for long."""
+        parsed = _parse(config)
+        stored = Snapshots(self._data_dir)
+        new = tuple(server for server in parsed.servers if server.enabled and stored.load(server) is None)
+        if new:
+            scout = BridgeThread(replace(parsed, servers=new, warnings=()), data_dir=self._data_dir)
+            scout.start()
+            try:
+                await asyncio.to_thread(scout.wait_known, EDIT_WAIT_SECONDS)
+            finally:
+                scout.close_soon()
+        reloader.request(edited=True)
 
     def _offer(self) -> tuple[dict[str, type[MaiBotTool]], list[dict[str, Any]]]:
         """Return what would be declared now: the tool classes and their components."""
@@ -141,6 +167,19 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
     async def _reload_self(self) -> bool:
         answer = await self.ctx.component.reload_plugin(PLUGIN_ID)
         return isinstance(answer, Mapping) and answer.get("success") is True
+
+
+def _parse(config: Mapping[str, Any]) -> BridgeConfig:
+    """Check the configuration that the host has parsed; the file itself only gives line numbers."""
+    file = FOLDER / "config.toml"
+    try:
+        text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
+        parsed = parse_config(config, file=file, text=text)
+    except (ConfigError, OSError) as error:
+        logger.error("no MCP servers are started: %s", error)
+        return BridgeConfig()
+    servers = tuple(replace(server, max_call_time=call_seconds(server)) for server in parsed.servers)
+    return replace(parsed, servers=servers)
 
 
 def create_plugin() -> McpBridgePlugin:

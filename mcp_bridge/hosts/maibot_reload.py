@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -24,6 +25,8 @@ MAX_REFUSALS = 5
 """How often in a row the host may refuse; then the next change is awaited."""
 SETTLE_SECONDS = 1.0
 """How long further changes are collected: servers become ready one after the other."""
+RECENT_SECONDS = 30.0
+"""A start so soon after a reload that this process asked for is that reload."""
 
 
 class Reloader:
@@ -40,6 +43,7 @@ class Reloader:
         self._differs = differs
         self._state_file = state_file
         self._wanted = asyncio.Event()
+        self._edited = False
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
 
@@ -48,8 +52,9 @@ class Reloader:
         self._wanted.set()
         self._task = asyncio.create_task(self._run(), name="mcp-bridge reload")
 
-    def request(self) -> None:
-        """Have a difference looked for soon."""
+    def request(self, *, edited: bool = False) -> None:
+        """Have a difference looked for soon; an owner's edit is not made to wait for servers' whims."""
+        self._edited = self._edited or edited
         self._wanted.set()
 
     def stop(self) -> None:
@@ -65,11 +70,12 @@ class Reloader:
             await asyncio.sleep(SETTLE_SECONDS)
             if self._stopped or not self._differs():
                 continue
-            last, pause = self._read()
+            last, pause = read_state(self._state_file)
+            pause = MIN_PAUSE_SECONDS if self._edited else pause
             await asyncio.sleep(max(last + pause - time.time(), 0))
             if self._stopped or not self._differs():
                 continue
-            self._write(pause)
+            self._write(pause if not self._edited else MIN_PAUSE_SECONDS / 2)
             logger.info("the tools have changed: reloading the plugin once")
             if await self._reload():
                 return
@@ -81,21 +87,35 @@ class Reloader:
                 logger.warning("the host does not reload the plugin; changed tools appear after a restart")
                 refusals = 0
 
-    def _read(self) -> tuple[float, float]:
-        """Return when the last reload was, and how long to pause after it, in seconds."""
-        try:
-            state = json.loads(self._state_file.read_text("utf-8"))
-            last, pause = float(state["last"]), float(state["pause"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0.0, MIN_PAUSE_SECONDS
-        if not 0 <= time.time() - last < CALM_SECONDS:  # also after the clock was set back
-            return 0.0, MIN_PAUSE_SECONDS
-        return last, min(max(pause, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
-
     def _write(self, pause: float) -> None:
-        state = {"last": time.time(), "pause": min(pause * 2, MAX_PAUSE_SECONDS)}
+        state = {"last": time.time(), "pause": min(pause * 2, MAX_PAUSE_SECONDS), "pid": os.getpid()}
         try:
             self._state_file.parent.mkdir(parents=True, exist_ok=True)
             self._state_file.write_text(json.dumps(state), "utf-8")
         except OSError as error:
             logger.debug("the time of the reload cannot be kept: %s", error)
+
+
+def read_state(state_file: Path) -> tuple[float, float]:
+    """Return when the last reload was (of the clock), and how many seconds to pause after it."""
+    state = _load(state_file)
+    last, pause = state.get("last"), state.get("pause")
+    if not isinstance(last, float) or not isinstance(pause, (int, float)):
+        return 0.0, MIN_PAUSE_SECONDS
+    if not 0 <= time.time() - last < CALM_SECONDS:  # also after the clock was set back
+        return 0.0, MIN_PAUSE_SECONDS
+    return last, min(max(pause, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
+
+
+def is_own_reload(state_file: Path) -> bool:
+    """Tell whether this start is a reload that an earlier generation in this process has asked for."""
+    state = _load(state_file)
+    return state.get("pid") == os.getpid() and 0 <= time.time() - read_state(state_file)[0] < RECENT_SECONDS
+
+
+def _load(state_file: Path) -> dict[str, object]:
+    try:
+        state = json.loads(state_file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}

@@ -1,0 +1,93 @@
+"""All live sessions of one server, and how many of them may be spares."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from .connection import Connection
+from .errors import ServerUnavailable
+from .server_config import ServerConfig
+
+logger = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 8.0
+"""How long all sessions of a server may take to end; each takes 5 s at the most."""
+
+
+class SpareBudget:
+    """How many spares all servers of a bridge may keep together; a newer one ousts the oldest."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._spares: deque[Connection] = deque()
+
+    def add(self, spare: Connection, *, oust: bool) -> bool:
+        """Count a spare; tell whether there is room for it, made by ending an older one if allowed."""
+        if len(self._spares) >= self._limit:
+            if not oust or not self._limit:
+                return False
+            self._spares.popleft().close_soon()
+        self._spares.append(spare)
+        return True
+
+    def remove(self, spare: Connection) -> None:
+        with contextlib.suppress(ValueError):
+            self._spares.remove(spare)
+
+
+class SessionPool:
+    """Opens the sessions of one server, counts them, and waits for each to end."""
+
+    def __init__(self, config: ServerConfig, connect: Callable[[], Connection]) -> None:
+        self.config = config
+        self._connect = connect
+        self._live: set[Connection] = set()
+        self._freed = asyncio.Event()
+        self._closed = False
+
+    async def open(self, seconds: float) -> Connection:
+        """Return a new session when its handshake is done.
+
+        Waits for a place under `max_sessions`. Raises `ServerUnavailable`.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while not self.has_room() and not self._closed:
+            self._freed.clear()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._freed.wait(), max(deadline - loop.time(), 0))
+            if loop.time() >= deadline and not self.has_room():
+                busy = f"all {self.config.max_sessions} sessions are busy (max_sessions)"
+                text = f"{busy}; none was free within {round(seconds, 1):g} s"
+                raise ServerUnavailable(text, server=self.config.name)
+        if self._closed:
+            raise ServerUnavailable("the bridge is closed", server=self.config.name)
+        connection = self._connect()
+        self._live.add(connection)
+        connection.owner.add_done_callback(lambda task: self._forget(connection))
+        await connection.wait_ready(max(deadline - loop.time(), 0.001))
+        return connection
+
+    def has_room(self) -> bool:
+        """Tell whether another session may be opened now."""
+        return len(self._live) < self.config.max_sessions and not self._closed
+
+    async def close(self) -> None:
+        """End all sessions and wait until their servers are gone."""
+        self._closed = True
+        self._freed.set()
+        for connection in self._live:
+            connection.close_soon()
+        if owners := {connection.owner for connection in self._live}:
+            _, left = await asyncio.wait(owners, timeout=CLOSE_SECONDS)
+            for owner in left:
+                logger.warning("a session of MCP server '%s' does not end", self.config.name)
+                owner.cancel()
+
+    def _forget(self, connection: Connection) -> None:
+        self._live.discard(connection)
+        self._freed.set()

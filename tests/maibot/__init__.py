@@ -1,0 +1,1 @@
+"""End-to-end tests: the plugin folder inside a real MaiBot."""

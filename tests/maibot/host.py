@@ -1,0 +1,406 @@
+"""Boot the real MaiBot around a copy of the plugin folder.
+
+`RealHost` makes a scratch instance, installs the plugin in it as an owner would
+(copy the folder, edit its config.toml) and runs MaiBot's plugin runtime there in
+a process of its own (see driver.py). Every wait is bounded by a constant below.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from . import processes
+from .processes import wait_for
+
+PLUGIN_ID = "mcp-bridge"
+
+INIT_SECONDS = 120.0
+"""`maibot init`; about 3 s when the machine is idle."""
+
+START_SECONDS = 180.0
+"""Import and start of the plugin runtime; about 6 s when the machine is idle."""
+
+ANSWER_SECONDS = 60.0
+"""Any other command of the driver, unless the test says otherwise."""
+
+LISTED_SECONDS = 60.0
+"""Servers start and their tools reach the host; 2 or 3 s when the machine is idle."""
+
+STOP_SECONDS = 45.0
+"""Orderly stop of the runtime, which gives its runners 5 s and more each."""
+
+GRACE_SECONDS = 10.0
+"""What a stopped bot's processes get before `stop` counts them as left over."""
+
+LOG_TAIL_LINES = 120
+
+LEFT_OUT = (
+    ".git", ".venv*", "venv", "tests", "build", "dist", "*.egg-info",
+    "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".coverage*",
+)  # fmt: skip
+"""What an owner does not have in the folder he copies."""
+
+NOT_INHERITED = ("PYTEST_", "PYTHON", "MCP_BRIDGE_", "MAIBOT_", "XDG_", "COV_")
+"""Beginnings of the environment variables of a test run that would change what the bot does."""
+
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_=>]")
+
+
+def plugin_source() -> Path:
+    """Return the plugin folder under test: MCP_BRIDGE_PLUGIN_DIR, or the repository this file is in."""
+    given = os.environ.get("MCP_BRIDGE_PLUGIN_DIR")
+    return Path(given).resolve() if given else Path(__file__).resolve().parents[2]
+
+
+def without_ansi(text: str) -> str:
+    """Remove colours and cursor movements."""
+    return _ANSI.sub("", text)
+
+
+def server_table(name: str, command: str, args: Sequence[str] = (), **keys: object) -> str:
+    """Render one ``[mcp.servers.NAME]`` table of config.toml; JSON's scalars and arrays are TOML too."""
+    lines = [f"[mcp.servers.{name}]", f"command = {json.dumps(command)}", f"args = {json.dumps(list(args))}"]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
+    return "\n".join(lines) + "\n"
+
+
+def folder_listing(folder: Path) -> dict[str, bytes]:
+    """Map every file below a folder to its content, Python's own caches left out."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def clean_environment(instance: Path) -> dict[str, str]:
+    """Return an environment for a bot in `instance` that shares no home, cache or setting with the tests."""
+    home = instance.parent / f"{instance.name}-home"
+    home.mkdir(exist_ok=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
+    return kept | {
+        "HOME": str(home),
+        "MAIBOT_INSTANCE_DIR": str(instance),
+        "PYTHONUTF8": "1",
+        "PYTHONUNBUFFERED": "1",
+        "COLUMNS": "200",
+    }
+
+
+def make_instance(folder: Path) -> Path:
+    """Make a MaiBot instance with `maibot init`, as the documentation of MaiBot tells its users to."""
+    subprocess.run(
+        [sys.executable, "-m", "src.cli.tool", "init", "-d", str(folder)],
+        check=True,
+        cwd=folder.parent,
+        env=clean_environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=INIT_SECONDS,
+    )
+    return folder
+
+
+def install_plugin(instance: Path, config: str) -> Path:
+    """Copy the plugin under test into `instance`, give it a config.toml, and return its folder there."""
+    folder = instance / "plugins" / PLUGIN_ID
+    shutil.copytree(plugin_source(), folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    (folder / "config.toml").write_text(config, encoding="utf-8")
+    return folder
+
+
+class HostError(RuntimeError):
+    """The host did not do what it was told; the message ends with its log."""
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """A tool as the model is offered it."""
+
+    schema: dict[str, Any]
+    """The function definition sent to an OpenAI-compatible API."""
+    metadata: dict[str, Any]
+    """What the host keeps beside it: visibility, plugin, ..."""
+
+    @property
+    def name(self) -> str:
+        """Return the name the model calls."""
+        return str(self.schema["function"]["name"])
+
+    @property
+    def description(self) -> str:
+        """Return the text the model reads."""
+        return str(self.schema["function"]["description"])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments."""
+        parameters: dict[str, Any] = self.schema["function"]["parameters"]
+        return parameters
+
+    @property
+    def visible(self) -> bool:
+        """Tell whether the model sees the tool at once, without searching for it."""
+        return self.metadata.get("visibility") == "visible"
+
+
+class RealHost:
+    """One MaiBot with the plugin in it; use it in a ``with`` statement."""
+
+    running: ClassVar[list[RealHost]] = []
+    """The hosts not stopped yet: their logs are shown when a test fails."""
+
+    def __init__(self, instance: Path, config: str | None) -> None:
+        """Install the plugin in the blank `instance`, or nothing when `config` is None.
+
+        `pristine` keeps what the plugin's folder holds before anything runs.
+        """
+        self.instance = instance
+        self.plugin = instance / "plugins" / PLUGIN_ID
+        if config is not None:
+            install_plugin(instance, config)
+        self.pristine = folder_listing(self.plugin)
+        self.import_seconds = 0.0
+        self.startup_seconds = 0.0
+        self._log = instance.parent / f"{instance.name}.log"
+        self._log.touch()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: dict[int, Future[Any]] = {}
+        self._lock = threading.Lock()
+        self._sent = 0
+
+    def __enter__(self) -> RealHost:
+        """Start the host; `startup_seconds` is the time MaiBot itself waited for its plugins."""
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the host and everything it started."""
+        self.stop()
+
+    def start(self) -> None:
+        """Start the process and the plugin runtime in it; after `stop` this is a restart."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                # -P: the folder of driver.py must not be importable by the bot.
+                [sys.executable, "-P", str(Path(__file__).with_name("driver.py")), str(theirs.fileno())],
+                cwd=self.instance,
+                env=clean_environment(self.instance) | {"MAIBOT_WORKER_PROCESS": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._socket = ours
+        self._reader = threading.Thread(target=self._read_answers, name="maibot-answers", daemon=True)
+        self._reader.start()
+        RealHost.running.append(self)
+        seconds = self._command("start", START_SECONDS)
+        self.import_seconds, self.startup_seconds = seconds["import"], seconds["start"]
+
+    def stop(self) -> list[str]:
+        """Stop the host in the orderly way, then kill what is left; return the command lines of that."""
+        process, self._process = self._process, None
+        if process is None:
+            return []
+        try:
+            if process.poll() is None:
+                self._socket.shutdown(socket.SHUT_WR)
+                try:
+                    process.wait(STOP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+            process.wait(GRACE_SECONDS)
+            wait_for(lambda: not processes.of_folder(self.instance), GRACE_SECONDS)
+            return [processes.command_line(pid) for pid in processes.of_folder(self.instance)]
+        finally:
+            if process.poll() is None:
+                process.kill()
+            processes.kill_all(lambda: processes.of_folder(self.instance))
+            process.wait(GRACE_SECONDS)
+            self._reader.join(GRACE_SECONDS)
+            self._socket.close()
+            RealHost.running.remove(self)
+
+    # What the bot does with its plugins
+
+    def tools(self, **context: object) -> dict[str, OfferedTool]:
+        """Return the tools the model is offered, by name, in the chat that `context` describes.
+
+        Keys: platform, group_id, user_id, is_group_chat, session_id, stream_id; none means no
+        particular chat.
+        """
+        listed = self._command("tools", context=context or None)
+        offered = [OfferedTool(**tool) for tool in listed]
+        return {tool.name: tool for tool in offered}
+
+    def wait_for_tools(
+        self, *names: str, without: Sequence[str] = (), seconds: float = LISTED_SECONDS, **context: object
+    ) -> None:
+        """Wait until all of `names` and none of `without` are offered; raise HostError after `seconds`.
+
+        To wait only for tools to go would not do: while the host reloads a plugin, all its tools are gone.
+        """
+        listed: set[str] = set()
+
+        def are_as_wanted() -> bool:
+            listed.clear()
+            listed.update(self.tools(**context))
+            return listed >= set(names) and listed.isdisjoint(without)
+
+        if not wait_for(are_as_wanted, seconds):
+            raise HostError(f"after {seconds} s the tools are {sorted(listed)}\n{self.log_tail()}")
+
+    def call(
+        self, name: str, arguments: Mapping[str, object] | None = None, /, **context: object
+    ) -> dict[str, Any]:
+        """Call a tool; return all fields of the host's result, and what the model reads as ``history``.
+
+        `context` describes the chat: platform, user_id, group_id, session_id, stream_id, is_group_chat.
+        """
+        return dict(self._command("call", name=name, arguments=dict(arguments or {}), context=context))
+
+    def call_together(self, name: str, arguments: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
+        """Call a tool several times at once; return the results in the order of `arguments`."""
+        with ThreadPoolExecutor(len(arguments)) as pool:
+            return list(pool.map(lambda given: self.call(name, given), arguments))
+
+    def status(self) -> str:
+        """Return what the host says of the plugin: success, failed, inactive, ..."""
+        return str(self._command("statuses")["statuses"].get(PLUGIN_ID, "unknown"))
+
+    def write_config(self, text: str) -> None:
+        """Save another config.toml, as an owner with an editor would; the host watches the file."""
+        (self.plugin / "config.toml").write_text(text, encoding="utf-8")
+
+    def check_health_every(self, seconds: float) -> None:
+        """Have the host look after its runners this often, not every 30 s, from its next start on."""
+        path = self.instance / "config" / "bot_config.toml"
+        setting = "health_check_interval_sec = "
+        before = path.read_text(encoding="utf-8")
+        text, found = re.subn(f"^{setting}[0-9.]+", f"{setting}{seconds}", before, flags=re.MULTILINE)
+        assert found == 1
+        path.write_text(text, encoding="utf-8")
+
+    def unload(self) -> None:
+        """Unload the plugin."""
+        answer = self._command("unload", plugin=PLUGIN_ID)
+        if not answer["success"]:
+            raise HostError(f"{answer}\n{self.log_tail()}")
+
+    def reload(self) -> None:
+        """Load the plugin again."""
+        if not self._command("reload", plugin=PLUGIN_ID):
+            raise HostError(f"the host could not reload the plugin\n{self.log_tail()}")
+
+    # What the owner of the bot sees
+
+    def logs(self) -> str:
+        """Return everything logged so far, without colours."""
+        return without_ansi(self._log.read_text(encoding="utf-8", errors="replace"))
+
+    def log_tail(self) -> str:
+        """Return the end of the log."""
+        return "\n".join(self.logs().splitlines()[-LOG_TAIL_LINES:])
+
+    def generations(self) -> int:
+        """Count how often the plugin was registered: 1, and one more for each reload.
+
+        Only the debug log in the instance tells. The runner writes the line there itself, and the
+        host once more with the module ``<runner>``: only that one counts.
+        """
+        event = f"插件 {PLUGIN_ID} 注册完成"
+        lines = [
+            json.loads(line)
+            for file in (self.instance / "logs").glob("*.jsonl")
+            for line in file.read_text(encoding="utf-8").splitlines()
+            if event in line
+        ]
+        return sum(line["event"] == event and line["module"] == "<runner>" for line in lines)
+
+    # The processes
+
+    def descendants(self) -> list[int]:
+        """Return the processes below the host."""
+        return processes.descendants(self._pid)
+
+    def runner_pids(self, group: str = "third_party") -> list[int]:
+        """Return the processes that run plugins of a group; MaiBot has one for its own, one for others."""
+        return [
+            pid
+            for pid in self.descendants()
+            if processes.environment(pid).get("MAIBOT_RUNNER_GROUP") == group
+            and "runner_main" in processes.command_line(pid)
+        ]
+
+    def kill_runner(self, number: signal.Signals) -> None:
+        """Send a signal to the process that runs the plugin."""
+        processes.send(self.runner_pids(), number)
+
+    def kill_host(self) -> None:
+        """Kill the host itself with SIGKILL: what it started must end by itself."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(GRACE_SECONDS)
+
+    @property
+    def _pid(self) -> int:
+        assert self._process is not None, "the host is not running"
+        return self._process.pid
+
+    # The wire to driver.py
+
+    def _command(self, command: str, seconds: float = ANSWER_SECONDS, **arguments: object) -> Any:
+        """Have the driver do something; return its answer, or raise HostError when it fails or is late."""
+        answer: Future[Any] = Future()
+        with self._lock:
+            self._sent += 1
+            number = self._sent
+            self._answers[number] = answer
+            line = json.dumps({"id": number, "command": command, "arguments": arguments}).encode() + b"\n"
+            try:
+                self._socket.sendall(line)
+            except OSError as error:
+                raise HostError(f"the host has gone: {error}\n{self.log_tail()}") from error
+        try:
+            return answer.result(seconds)
+        except TimeoutError as error:
+            raise HostError(f"no answer to {command} within {seconds} s\n{self.log_tail()}") from error
+
+    def _read_answers(self) -> None:
+        """Hand each answer to the thread that waits for it, until the host ends."""
+        with self._socket.makefile("rb") as stream:
+            try:
+                for line in stream:
+                    answer = json.loads(line)
+                    waiting = self._answers.pop(answer["id"])
+                    if "error" in answer:
+                        waiting.set_exception(HostError(answer["error"]))
+                    else:
+                        waiting.set_result(answer["value"])
+            except OSError:
+                pass  # A killed host resets the connection: the same end.
+        with self._lock:
+            for waiting in self._answers.values():
+                waiting.set_exception(HostError(f"the host has ended\n{self.log_tail()}"))
+            self._answers.clear()
