@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, ClassVar, cast
 
 import anyio
 import mcp.types as types
 from mcp import ClientSession
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared import exceptions
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, ConfigDict
@@ -30,6 +33,10 @@ PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", LATEST_PROTOCOL_V
 """What a handshake may agree on (modelcontextprotocol.io, "Versioning")."""
 CLIENT_INFO = {"name": "mcp-bridge", "version": __version__}
 
+httpx: Any = import_module("httpx2" if MAJOR >= 2 else "httpx")
+"""The HTTP client that the SDK uses; the two are alike in all that we use."""
+CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+"""What the streams of a session raise when it has ended."""
 _TYPES: Any = types  # the two majors offer different names
 SdkError: type[Exception] = getattr(exceptions, "MCPError" if MAJOR >= 2 else "McpError")
 _parse: Callable[[Any], Any] = (
@@ -67,21 +74,17 @@ def session(read: Any, write: Any) -> AbstractAsyncContextManager[ClientSession]
     return ClientSession(read, write)
 
 
-async def request(
-    session: ClientSession, method: str, params: dict[str, Any] | None = None
-) -> dict[str, Any]:
+async def request(session: ClientSession, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
     """Send a request and return the raw result. Without a time limit: the caller has one.
 
     Raises `RpcError` for an error answer and `ConnectionError` if the session has ended.
     """
     try:
-        result = await session.send_request(
-            cast(Any, _Wire(method=ALIAS + method, params=params)), _AnyResult
-        )
+        result = await session.send_request(cast(Any, _Wire(method=ALIAS + method, params=params)), _AnyResult)
     except SdkError as error:
         answer = cast(Any, error).error
         raise RpcError(answer.message, code=answer.code, data=answer.data) from None
-    except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+    except CLOSED as error:
         raise ConnectionError("the session has ended") from error
     return result.model_dump(by_alias=True)
 
@@ -100,6 +103,20 @@ def adopt(session: ClientSession, protocol_version: str) -> None:
             "serverInfo": {"name": "server", "version": ""},
         }
         cast(Any, session).adopt(types.InitializeResult.model_validate(result))
+
+
+@asynccontextmanager
+async def streamable_http(url: str, client: Any) -> AsyncIterator[Streams]:
+    """Open the SDK's streamable HTTP transport over an HTTP client of ours."""
+    async with streamable_http_client(url, http_client=client) as streams:
+        yield streams[0], streams[1]
+
+
+@asynccontextmanager
+async def sse(url: str, make_client: Callable[..., Any], read_seconds: float) -> AsyncIterator[Streams]:
+    """Open the SDK's SSE transport over HTTP clients of ours."""
+    async with sse_client(url, sse_read_timeout=read_seconds, httpx_client_factory=make_client) as streams:
+        yield streams[0], streams[1]
 
 
 @asynccontextmanager

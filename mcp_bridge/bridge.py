@@ -15,7 +15,7 @@ from typing import Any
 from .arguments import ArgumentsError, parse_arguments
 from .catalog import RemoteTool, Tool, present
 from .config import BridgeConfig
-from .connection import Deadline, NotSent
+from .connection import Deadline, NotSent, SessionExpired
 from .errors import BridgeError, CallTimeout, PermissionDenied, RpcError, ServerUnavailable, ToolNotFound
 from .naming import assign_names, server_prefix
 from .policy import is_admitted, is_offered
@@ -126,9 +126,7 @@ class Bridge:
         for tool in self.tools():
             counts[tool.server] = counts.get(tool.server, 0) + 1
         return [
-            ServerStatus(
-                name, one.state, one.reason, counts.get(name, 0), one.calls, one.failures, one.last_error
-            )
+            ServerStatus(name, one.state, one.reason, counts.get(name, 0), one.calls, one.failures, one.last_error)
             for name, one in self._servers.items()
         ]
 
@@ -202,9 +200,7 @@ class Bridge:
         near = tuple(difflib.get_close_matches(name, self._tools, NEAR_NAMES, cutoff=0.5))
         hint = f"; near: {', '.join(near)}" if near else ""
         where = f" on MCP server '{owner.config.name}'" if owner else ""
-        what = (
-            f"tool '{name}' is no longer available" if name in self._former else f"there is no tool '{name}'"
-        )
+        what = f"tool '{name}' is no longer available" if name in self._former else f"there is no tool '{name}'"
         raise ToolNotFound(what + where + hint, server=owner.config.name if owner else None, near=near)
 
     def _owner(self, name: str) -> Server | None:
@@ -226,17 +222,14 @@ class Bridge:
             return error_result(f"{error.message} (code {error.code})", max_chars=limit)
         except (ServerUnavailable, CallTimeout) as error:
             text = f"tool '{tool.remote_name}' of MCP server '{tool.server}': {error.message}"
-            raise type(error)(text, server=tool.server) from None
+            kind = CallTimeout if isinstance(error, CallTimeout) else ServerUnavailable
+            raise kind(text, server=tool.server) from None
         result = convert(raw, max_chars=limit)
         return replace(result, text=self._redact(result.text)) if result.is_error else result
 
-    async def _send(
-        self, tool: Tool, server: Server, arguments: dict[str, Any], chat: str | None
-    ) -> dict[str, Any]:
+    async def _send(self, tool: Tool, server: Server, arguments: dict[str, Any], chat: str | None) -> dict[str, Any]:
         config = server.config
-        deadline = Deadline(
-            config.call_timeout, config.max_call_time or config.call_timeout * MAX_CALL_FACTOR
-        )
+        deadline = Deadline(config.call_timeout, config.max_call_time or config.call_timeout * MAX_CALL_FACTOR)
         for attempt in (1, 2):
             async with server.sessions.lease(chat, config.connect_timeout) as connection:
                 try:
@@ -244,6 +237,11 @@ class Bridge:
                 except NotSent:  # a spare that had died: nothing has happened yet
                     if attempt == 2:
                         raise
+                except SessionExpired:  # nor here: the server was restarted
+                    if attempt == 2:
+                        raise
+                    server.sessions.renew()
+                    server.refresh_soon()
         raise AssertionError("unreachable")
 
     def _rebuild(self, *, quietly: bool = False) -> None:

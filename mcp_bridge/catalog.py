@@ -93,9 +93,7 @@ async def list_tools(connection: Connection, seconds: float, now: Callable[[], f
                 return Listing()
             if page == 1:
                 raise _named(error, seconds) from None
-            problems.append(
-                f"page {page} of its tool list failed, the earlier ones are used: {error.message}"
-            )
+            problems.append(f"page {page} of its tool list failed, the earlier ones are used: {error.message}")
             break
         found = result.get("tools")
         if isinstance(found, Mapping):  # keyed by name
@@ -199,9 +197,7 @@ def _describe(name: str, remote: RemoteTool, limit: int) -> str:
     label = _label(remote)
     if name != plain_name(remote.server, remote.remote_name) or not name.endswith(f"_{label}"):
         parts.append(f"(tool '{label}')")
-    parts.append(
-        clean_label(remote.description) or f"Tool '{label}' of MCP server '{clean_label(remote.server)}'."
-    )
+    parts.append(clean_label(remote.description) or f"Tool '{label}' of MCP server '{clean_label(remote.server)}'.")
     description = truncate(" ".join(parts), limit)
     if len(description) == limit and description.endswith("…"):
         logger.info("the description of %s was cut to %d characters", name, limit)

@@ -139,9 +139,7 @@ def _parse_json(text: str, file: Path) -> object:
 class _Checker:
     """Checks `[mcp]` and each server; wrong values of `[mcp]` fall back to their defaults."""
 
-    def __init__(
-        self, mcp: Mapping[str, Any], file: Path | None, text: str, environ: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, mcp: Mapping[str, Any], file: Path | None, text: str, environ: Mapping[str, str] | None) -> None:
         self._mcp = mcp
         self._file = file
         self._lines = text.splitlines()
@@ -196,9 +194,7 @@ class _Checker:
         if not name.strip() or encodable(name) != name:
             config, key = ServerConfig(name=name, error="a server needs a name"), ""
         else:
-            config, key = parse_server(
-                name, table, base=base, expander=Expander(self._environ), defaults=defaults
-            )
+            config, key = parse_server(name, table, base=base, expander=Expander(self._environ), defaults=defaults)
         for warning in config.warnings:
             self._warnings.append(f"{self._place(name, '')}server '{name}': {warning}")
         if config.error:

@@ -11,7 +11,6 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -20,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 from .cleaning import clean_label, truncate
 from .errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from .server_config import ServerConfig
+from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Channel, session_streams
 from .wire.filter import Hooks, MessageFilter
+from .wire.http_failure import failure_in
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -34,11 +35,13 @@ _NOT_UNDERSTOOD = (-32601, -32602, -32022)
 """Errors to `initialize` of servers that speak only another protocol."""
 _TEXT_CHARS = 500
 
-ChannelOpener = Callable[[], AbstractAsyncContextManager[Channel]]
-
 
 class NotSent(ServerUnavailable):
     """The session ended before anything of the call was sent: it is safe to call again."""
+
+
+class SessionExpired(ServerUnavailable):
+    """The server has forgotten the session and did not look at the call (HTTP 404)."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +55,18 @@ class Deadline:
 class Connection:
     """A session with one server. Made by `open`; `close_soon` or `close` ends it."""
 
-    def __init__(self, config: ServerConfig, opener: ChannelOpener, redact: Callable[[str], str]) -> None:
+    def __init__(self, config: ServerConfig, route: Route, redact: Callable[[str], str]) -> None:
         self.server = config.name
         self.capabilities: Mapping[str, Any] = {}
         self.server_info: Mapping[str, Any] = {}
         self.protocol_version = ""
         self.on_list_changed: Callable[[Connection], None] = lambda connection: None
         self.on_end: Callable[[Connection], None] = lambda connection: None
-        self._opener = opener
+        self._route = route
         self._redact = redact
         hooks = Hooks(self._progress, lambda: self.on_list_changed(self), self._log)
         self._filter = MessageFilter(roots=config.roots, elicitation=config.elicitation, hooks=hooks)
-        self._phase = "start"
+        self._phase = "start" if config.transport == "stdio" else "connecting"
         self._session: ClientSession | None = None
         self._channel: Channel | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -74,9 +77,7 @@ class Connection:
         self._requests: set[asyncio.Task[dict[str, Any]]] = set()
         self._farewells: set[asyncio.Task[None]] = set()
         self._retired = False
-        self._owner: asyncio.Task[None] = asyncio.create_task(
-            self._own(), name=f"mcp session of {self.server}"
-        )
+        self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
 
     @property
     def owner(self) -> asyncio.Task[None]:
@@ -146,9 +147,7 @@ class Connection:
         self.close_soon()
         await asyncio.wait({self._owner})
 
-    async def _request(
-        self, method: str, params: dict[str, Any], token: object, deadline: Deadline
-    ) -> dict[str, Any]:
+    async def _request(self, method: str, params: dict[str, Any], token: object, deadline: Deadline) -> dict[str, Any]:
         from . import _sdk
 
         session = self._session
@@ -164,9 +163,7 @@ class Connection:
             return task.result()
         except (RpcError, ConnectionError) as error:
             if isinstance(error, RpcError) and not self._ended.is_set():
-                raise RpcError(
-                    self._redact(error.message), code=error.code, server=self.server, data=error.data
-                ) from None
+                raise self._answered(error) from None
             kind = ServerUnavailable if self._filter.may_have_run(token) else NotSent
             raise kind(await self._why_ended(), server=self.server) from None
         finally:
@@ -219,26 +216,39 @@ class Connection:
         except Exception as error:  # a fault of ours or the SDK's must cost this session alone
             text = truncate(clean_label(self._redact(f"{type(error).__name__}: {error}")), _TEXT_CHARS)
             logger.debug("session of '%s' failed", self.server, exc_info=True)
-            self._fail(
-                ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server)
-            )
+            self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
             self._ended.set()
             self.on_end(self)
 
     async def _live(self) -> None:
-        async with self._opener() as channel:
+        """Open a channel the first way that leads to the server, and live on it."""
+        openers = self._route.openers()
+        for opener in openers:
+            try:
+                await self._live_on(opener)
+                return
+            except ServerUnavailable as error:
+                if self._ready.done() or not leads_elsewhere(error) or opener is openers[-1]:
+                    self._route.unsettle()
+                    raise
+                logger.debug("'%s' speaks another transport: %s", self.server, self._redact(error.message))
+                self._ended.clear()
+
+    async def _live_on(self, opener: ChannelOpener) -> None:
+        refusal: ServerUnavailable | None
+        async with opener() as channel:
             self._channel = channel
             self._phase = "initialize"
             _sdk = await _import_sdk()  # 0.5 s the first time, spent while the server starts
             streams = session_streams(channel, self._filter, self._ended)
             async with streams as (read, write), _sdk.session(read, write) as session:
-                # Raised in here, an error would come out wrapped by the SDK's task group.
                 refusal = await self._initialize(session)
                 if refusal is None:
+                    self._route.settle(opener)
                     await self._serve(session)
-            if refusal is not None:
-                raise refusal
+        if refusal is not None:  # raised inside, it would come out wrapped by the SDK's task groups
+            raise refusal
 
     async def _serve(self, session: ClientSession) -> None:
         """Let callers use the session until it ends or somebody closes it."""
@@ -272,6 +282,8 @@ class Connection:
         except (RpcError, ConnectionError) as error:
             if self._ended.is_set() or not isinstance(error, RpcError):
                 return ServerUnavailable(await self._why_ended(), server=self.server)
+            if isinstance(failed := self._answered(error), ServerUnavailable):
+                return failed
             text = self._redact(truncate(clean_label(error.message), _TEXT_CHARS))
             return ServerUnavailable(
                 f"refused initialize: {text}", server=self.server, retry=error.code not in _NOT_UNDERSTOOD
@@ -302,6 +314,16 @@ class Connection:
             await asyncio.wait_for(channel.send(farewell), FAREWELL_SECONDS)
         except (OSError, asyncio.TimeoutError) as error:
             logger.debug("the cancellation could not be sent: %r", error)
+
+    def _answered(self, error: RpcError) -> BridgeError:
+        """Return what an error answer means: the server's own word, or an HTTP request that failed."""
+        failure = failure_in(error.data)
+        text = self._redact(error.message)
+        if failure is None:
+            return RpcError(text, code=error.code, server=self.server, data=error.data)
+        self._retired = self._retired or failure.expired or failure.status is None
+        kind = SessionExpired if failure.expired else ServerUnavailable
+        return kind(text, server=self.server, retry=failure.retry, status=failure.status)
 
     def _fail(self, error: BridgeError) -> None:
         if not self._ready.done():

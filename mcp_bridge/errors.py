@@ -61,14 +61,22 @@ class ServerUnavailable(BridgeError):
     `retry` is false where another attempt cannot help until somebody changes something
     (wrong configuration, 401/403, an unknown protocol version). `missing` marks a program
     that was not found, which is tried again slowly: owners install it while the bot runs.
+    `status` is the HTTP status that was the cause, if one was.
     """
 
     def __init__(
-        self, message: str, *, server: str | None = None, retry: bool = True, missing: bool = False
+        self,
+        message: str,
+        *,
+        server: str | None = None,
+        retry: bool = True,
+        missing: bool = False,
+        status: int | None = None,
     ) -> None:
         super().__init__(message, server=server)
         self.retry = retry
         self.missing = missing
+        self.status = status
 
 
 class CallTimeout(BridgeError):

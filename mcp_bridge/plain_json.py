@@ -142,11 +142,7 @@ def same_json(left: object, right: object, depth: int = MAX_DEPTH) -> bool:
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(
-            same_json(left[key], right[key], depth - 1) for key in left
-        )
+        return left.keys() == right.keys() and all(same_json(left[key], right[key], depth - 1) for key in left)
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        return len(left) == len(right) and all(
-            same_json(a, b, depth - 1) for a, b in zip(left, right, strict=True)
-        )
+        return len(left) == len(right) and all(same_json(a, b, depth - 1) for a, b in zip(left, right, strict=True))
     return left == right

@@ -16,9 +16,7 @@ from .server_config import ServerConfig
 def is_offered(config: ServerConfig, remote_name: str, annotations: Mapping[str, Any]) -> bool:
     """Tell whether the owner's globs let a tool through; a denial wins over an allowance."""
     rules = config.tools
-    return _matches(rules.allow, remote_name, annotations) and not _matches(
-        rules.deny, remote_name, annotations
-    )
+    return _matches(rules.allow, remote_name, annotations) and not _matches(rules.deny, remote_name, annotations)
 
 
 def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> bool:
@@ -27,9 +25,7 @@ def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> boo
 
 
 def _matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> bool:
-    return any(
-        _hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs
-    )
+    return any(_hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs)
 
 
 def _hint(glob: str, annotations: Mapping[str, Any]) -> bool:

@@ -169,9 +169,7 @@ class _BlockReader:
     def _link(self, block: Mapping[str, Any]) -> None:
         words = [_label(block.get(key)) for key in ("name", "title", "description", "mimeType")]
         uri = _label(block.get("uri"))
-        self.parts.append(
-            f"[link{f' to {uri}' if uri else ''}" + "".join(f"; {word}" for word in words if word) + "]"
-        )
+        self.parts.append(f"[link{f' to {uri}' if uri else ''}" + "".join(f"; {word}" for word in words if word) + "]")
 
 
 def _label(value: object) -> str:

@@ -15,7 +15,7 @@ from .process.environment import plan_launch
 from .server_config import ServerConfig
 from .session import FreshSessions, KeptSessions, Sessions
 from .snapshot import Snapshots
-from .transport import Surroundings, open_channel
+from .transport import Route, Surroundings
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +56,7 @@ class Server:
         self._again = asyncio.Event()
         self._attempts = 0
         self._lock = asyncio.Lock()
+        self._route = Route(config, around)
         self._pool = SessionPool(config, self._connect)
         if config.session == "fresh":
             self.sessions: Sessions = FreshSessions(self._pool, budget)
@@ -129,7 +130,7 @@ class Server:
 
     def _connect(self) -> Connection:
         redact = self._around.redact
-        connection = Connection(self.config, lambda: open_channel(self.config, self._around), redact)
+        connection = Connection(self.config, self._route, redact)
         connection.on_list_changed = self._list_changed
         return connection
 

@@ -29,9 +29,7 @@ STDERR_LINES_PER_PROCESS = 500
 class StdioChannel:
     """A `Channel` over the pipes of a running process."""
 
-    def __init__(
-        self, server: str, running: process.ServerProcess, limit: int, redact: Callable[[str], str]
-    ) -> None:
+    def __init__(self, server: str, running: process.ServerProcess, limit: int, redact: Callable[[str], str]) -> None:
         self._server = server
         self._process = running
         self._redact = redact

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from .errors import ServerUnavailable
@@ -24,13 +24,60 @@ class Surroundings:
     max_message_bytes: int
 
 
+ChannelOpener = Callable[[], AbstractAsyncContextManager[Channel]]
+
+
+class Route:
+    """The ways to a server, in the order in which they are to be tried; remembers which one led there."""
+
+    def __init__(self, config: ServerConfig, around: Surroundings) -> None:
+        ways: dict[str, ChannelOpener] = {
+            "stdio": lambda: _stdio(config, around),
+            "http": lambda: _http(config, around),
+            "sse": lambda: _sse(config, around),
+        }
+        names = ("http", "sse") if config.transport == "auto" else (config.transport,)
+        self._all = [ways[name] for name in names]
+        self._found: ChannelOpener | None = None
+
+    def openers(self) -> list[ChannelOpener]:
+        """Return the ways to try: the one that led there last, else all."""
+        return [self._found] if self._found else self._all
+
+    def settle(self, opener: ChannelOpener) -> None:
+        self._found = opener
+
+    def unsettle(self) -> None:
+        """Try all ways again: the server may have changed."""
+        self._found = None
+
+
+def leads_elsewhere(error: ServerUnavailable) -> bool:
+    """Tell whether a failed handshake means that the server speaks another transport.
+
+    (Specification 2025-03-26, "Backwards Compatibility": 404 or 405 to the first POST.)
+    """
+    return error.status in (404, 405)
+
+
 @asynccontextmanager
-async def open_channel(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
-    """Open the channel that a server's entry asks for. Raises `ServerUnavailable`."""
-    if config.transport != "stdio":
-        raise ServerUnavailable(
-            "remote servers (url) are not supported yet; use a stdio server", server=config.name, retry=False
-        )
+async def _http(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
+    from .remote import open_http
+
+    async with open_http(config, around.max_message_bytes) as channel:
+        yield channel
+
+
+@asynccontextmanager
+async def _sse(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
+    from .remote import open_sse
+
+    async with open_sse(config, around.max_message_bytes) as channel:
+        yield channel
+
+
+@asynccontextmanager
+async def _stdio(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
     async with open_stdio(
         config.name,
         plan_launch(config),

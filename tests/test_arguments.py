@@ -227,9 +227,7 @@ def test_definitions_that_name_each_other_twice_do_not_stop_the_bot() -> None:
     assert repair_arguments({"p": "x"}, schema) == {"p": "x"}
 
 
-@pytest.mark.parametrize(
-    "schema", [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, {"properties": {"p": {"$ref": "#"}}}]
-)
+@pytest.mark.parametrize("schema", [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, {"properties": {"p": {"$ref": "#"}}}])
 def test_a_schema_that_names_itself_comes_to_an_end(schema: object) -> None:
     assert repair_arguments({"p": {"p": "1"}}, schema) == {"p": {"p": "1"}}
 
@@ -385,9 +383,7 @@ def test_whatever_a_model_sends_is_a_dict_or_an_explained_error(sent: object) ->
 
 @_settings
 @given(arguments, st.booleans(), st.integers(0, 2))
-def test_arguments_arrive_however_often_they_were_encoded(
-    meant: dict[str, Any], fence: bool, times: int
-) -> None:
+def test_arguments_arrive_however_often_they_were_encoded(meant: dict[str, Any], fence: bool, times: int) -> None:
     """Gateways that encode the arguments again, or models that add a code fence, change nothing."""
     text = json.dumps(meant)
     text = f"```json\n{text}\n```" if fence else text

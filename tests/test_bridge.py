@@ -26,10 +26,7 @@ pytestmark = pytest.mark.usefixtures("no_children_left")
 
 async def test_each_call_gets_a_process_of_its_own(write_config: Write) -> None:
     async with Bridge(load_config(write_config(odd("s1", "normal") + odd("s2", "normal")))) as bridge:
-        pids = [
-            (await bridge.call(name)).text
-            for name in ("mcp_s1_pid", "mcp_s1_pid", "mcp_s2_pid", "mcp_s2_pid")
-        ]
+        pids = [(await bridge.call(name)).text for name in ("mcp_s1_pid", "mcp_s1_pid", "mcp_s2_pid", "mcp_s2_pid")]
         assert len(set(pids)) == 4
     await until(lambda: not any(alive(int(pid)) for pid in pids))
 
@@ -188,9 +185,7 @@ async def test_a_chat_sees_and_calls_only_what_the_owner_allows(write_config: Wr
             await bridge.call("mcp_s_pid")
 
 
-async def test_any_task_may_close_and_nothing_is_left(
-    write_config: Write, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_any_task_may_close_and_nothing_is_left(write_config: Write, caplog: pytest.LogCaptureFixture) -> None:
     bridges = [Bridge(load_config(write_config(odd("s", "normal")))) for _ in range(3)]
     for bridge in bridges:
         await asyncio.create_task(bridge.start())
@@ -201,9 +196,7 @@ async def test_any_task_may_close_and_nothing_is_left(
     assert "asynchronous generator" not in caplog.text
 
 
-@pytest.mark.parametrize(
-    "mode", ["ignore_eof", "ignore_stdin_close", "wrapper", "grandchild", "busy_loop", "stopped"]
-)
+@pytest.mark.parametrize("mode", ["ignore_eof", "ignore_stdin_close", "wrapper", "grandchild", "busy_loop", "stopped"])
 async def test_stubborn_servers_and_their_helpers_end_with_the_bridge(
     write_config: Write, tmp_path: Path, mode: str
 ) -> None:
@@ -230,9 +223,7 @@ async def test_secrets_of_the_configuration_are_in_no_error_and_no_log(
     assert "s3cr3t-abc" not in caplog.text
 
 
-async def test_stored_tools_are_there_at_once_and_corrected_later(
-    write_config: Write, tmp_path: Path
-) -> None:
+async def test_stored_tools_are_there_at_once_and_corrected_later(write_config: Write, tmp_path: Path) -> None:
     state = tmp_path / "state"
     config = load_config(write_config(odd("s", "list_changed", f"state={state}")))
     async with Bridge(config) as bridge:

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from mcp_bridge.cleaning import clean_label, clean_text, cut_middle, encodable, truncate
 
-any_text = st.text(st.characters(), max_size=60) | st.text(
-    alphabet="\x1b[]31m;\x07\x9b\u200b\u202e\U000e0041aé\n\t"
-)
+any_text = st.text(st.characters(), max_size=60) | st.text(alphabet="\x1b[]31m;\x07\x9b\u200b\u202e\U000e0041aé\n\t")
 
 
 @given(any_text)

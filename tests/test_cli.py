@@ -149,7 +149,5 @@ def test_the_example_runs_from_any_folder_and_says_what_to_do_next(tmp_path: Pat
 
 def test_importing_the_package_imports_neither_sdk_nor_anything_heavy() -> None:
     code = "import sys, mcp_bridge; print([m for m in ('mcp', 'pydantic', 'anyio') if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

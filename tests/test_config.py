@@ -84,16 +84,12 @@ def test_a_missing_variable_fails_its_server_and_names_field_and_line(write_conf
     found = load(file)
     assert found["good"].error is None
     error = found["h"].error or ""
-    assert error.startswith(
-        "config.toml:5: headers.Authorization: environment variable NOPE_TOKEN is not set"
-    )
+    assert error.startswith("config.toml:5: headers.Authorization: environment variable NOPE_TOKEN is not set")
     assert "${NOPE_TOKEN}" not in error
 
 
 def test_a_disabled_server_needs_no_variables(write_config: Write) -> None:
-    found = load(
-        write_config('[mcp.servers.a]\nenabled = false\ncommand = "${NOPE}"\nenv = { A = "${NOPE}" }')
-    )
+    found = load(write_config('[mcp.servers.a]\nenabled = false\ncommand = "${NOPE}"\nenv = { A = "${NOPE}" }'))
     assert (found["a"].enabled, found["a"].error) == (False, None)
 
 
@@ -138,9 +134,7 @@ def test_a_server_that_is_no_table_costs_only_itself(write_config: Write) -> Non
 
 
 def test_a_mistyped_key_is_a_warning_with_the_nearest_one(write_config: Write) -> None:
-    config = load_config(
-        write_config('[mcp]\nmax_toolz = 3\n[mcp.servers.a]\ncommand = "x"\ncal_timeout = 3\n')
-    )
+    config = load_config(write_config('[mcp]\nmax_toolz = 3\n[mcp.servers.a]\ncommand = "x"\ncal_timeout = 3\n'))
     assert any("max_toolz" in w and "did you mean 'max_tools'" in w for w in config.warnings)
     assert any("'a'" in w and "did you mean 'call_timeout'" in w for w in config.warnings)
     assert config.servers[0].error is None

@@ -51,9 +51,7 @@ def test_an_answer_that_is_too_long_fails_only_the_call_it_answers() -> None:
     ):
         buffer = LineBuffer(5000)
         lines = [line for piece in (text % (b"y" * 20000), b"\n", LINE, b"\n") for line in buffer.feed(piece)]
-        assert parse_line(lines[0]).broken == Broken(
-            7, f"the message is too long ({len(text) - 2 + 20000} bytes)"
-        )
+        assert parse_line(lines[0]).broken == Broken(7, f"the message is too long ({len(text) - 2 + 20000} bytes)")
         assert parse_line(lines[1]).messages == [ANSWER]
 
 
@@ -89,9 +87,7 @@ def test_json_broken_over_several_lines_is_joined_and_half_a_line_is_not() -> No
 
 def test_numbers_and_characters_that_break_parsers_are_taken() -> None:
     big = b"9" * 5000
-    (message,) = parse_line(
-        b'{"jsonrpc":"2.0","id":1,"result":{"n":%s,"m":NaN,"s":"\\ud83d"}}' % big
-    ).messages
+    (message,) = parse_line(b'{"jsonrpc":"2.0","id":1,"result":{"n":%s,"m":NaN,"s":"\\ud83d"}}' % big).messages
     assert message["result"]["n"] == big.decode()
     assert message["result"]["s"] == "\ufffd"
     assert message["result"]["m"] != message["result"]["m"]

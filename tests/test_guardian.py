@@ -29,9 +29,7 @@ asyncio.run(main())
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX process groups")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize(
-    "mode", ["normal", "ignore_stdin_close", "wrapper", "grandchild_stubborn", "daemon_silent"]
-)
+@pytest.mark.parametrize("mode", ["normal", "ignore_stdin_close", "wrapper", "grandchild_stubborn", "daemon_silent"])
 def test_servers_end_within_ten_seconds_of_their_owner(
     write_config: Callable[[str], Path], tmp_path: Path, mode: str, end: signal.Signals
 ) -> None:

@@ -13,9 +13,7 @@ from mcp_bridge.naming import assign_names, plain_name
 
 LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 texts = (
-    st.text(max_size=80)
-    | st.text(alphabet="ab_-./ 读", max_size=6)
-    | st.text(alphabet="x", min_size=60, max_size=70)
+    st.text(max_size=80) | st.text(alphabet="ab_-./ 读", max_size=6) | st.text(alphabet="x", min_size=60, max_size=70)
 )
 tools = st.lists(st.builds(RemoteTool, server=texts, remote_name=texts), max_size=12)
 

@@ -73,9 +73,7 @@ def test_an_image_is_announced_and_kept_apart() -> None:
     data = base64.b64encode(PNG).decode()
     result = convert({"content": [{"type": "image", "data": data, "mimeType": "image/png"}]})
     assert result.text == f"[1 image, image/png, {len(PNG)} bytes]"
-    assert [(m.type, m.mime_type, m.data, m.name) for m in result.media] == [
-        ("image", "image/png", PNG, "image-1.png")
-    ]
+    assert [(m.type, m.mime_type, m.data, m.name) for m in result.media] == [("image", "image/png", PNG, "image-1.png")]
     assert data not in result.text
 
 
@@ -105,10 +103,7 @@ def test_a_broken_picture_is_a_note_and_the_rest_arrives(block: dict[str, Any]) 
 
 def test_pictures_as_data_urls_or_with_line_breaks_are_understood() -> None:
     folded = base64.encodebytes(PNG).decode()
-    assert (
-        convert({"content": [{"type": "image", "data": folded, "mimeType": "image/png"}]}).media[0].data
-        == PNG
-    )
+    assert convert({"content": [{"type": "image", "data": folded, "mimeType": "image/png"}]}).media[0].data == PNG
     url = "data:image/png;base64," + base64.b64encode(PNG).decode()
     assert convert({"content": [{"type": "image", "data": url}]}).media[0].mime_type == "image/png"
 
@@ -133,9 +128,7 @@ def test_embedded_resources_give_their_text_or_their_bytes() -> None:
     assert result.media[0].name == "1-a.bin"
 
 
-@pytest.mark.parametrize(
-    "uri", ["file:///..", "file:///a/..%2f..%2fetc", "C:\\x\\..\\y", "http://[", "x" * 500]
-)
+@pytest.mark.parametrize("uri", ["file:///..", "file:///a/..%2f..%2fetc", "C:\\x\\..\\y", "http://[", "x" * 500])
 def test_a_server_cannot_choose_where_its_files_go(uri: str) -> None:
     blob = {"type": "resource", "resource": {"uri": uri, "blob": "AAE="}}
     try:
@@ -180,9 +173,7 @@ def test_a_failure_is_marked_and_an_empty_one_says_so() -> None:
 
 
 def test_a_flood_of_text_is_cut_in_the_middle() -> None:
-    result = convert(
-        {"content": [{"type": "text", "text": "HEAD" + "汉" * 700_000 + "TAIL"}]}, max_chars=2000
-    )
+    result = convert({"content": [{"type": "text", "text": "HEAD" + "汉" * 700_000 + "TAIL"}]}, max_chars=2000)
     assert len(result.text) <= 2000
     assert result.text.startswith("HEAD")
     assert result.text.endswith("TAIL")

@@ -36,9 +36,7 @@ def assert_sendable(schema: dict[str, Any]) -> None:
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
     assert isinstance(schema["properties"], dict)
-    assert (
-        not {"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const", "$ref"} & schema.keys()
-    )
+    assert not {"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const", "$ref"} & schema.keys()
     assert set(schema.get("required", [])) <= schema["properties"].keys()
     for node in schemas_in(schema):
         assert "type" not in node or node["type"] in TYPES
@@ -310,8 +308,7 @@ def test_recursion_stays_by_default_and_is_cut_in_the_strict_profile() -> None:
 
 def test_definitions_that_name_each_other_twice_stay_small() -> None:
     defs: dict[str, Any] = {
-        f"L{i}": {"type": "object", "properties": {s: {"$ref": f"#/$defs/L{i + 1}"} for s in "ab"}}
-        for i in range(40)
+        f"L{i}": {"type": "object", "properties": {s: {"$ref": f"#/$defs/L{i + 1}"} for s in "ab"}} for i in range(40)
     }
     defs["L40"] = {"type": "string"}
     alternatives = {f"M{i}": {"anyOf": [{"$ref": f"#/$defs/M{i + 1}"}] * 2} for i in range(40)}
@@ -587,9 +584,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-_refs = st.sampled_from(["#/$defs/D", "#", "#/properties/a", "#/definitions/E", "#gone"]).map(
-    lambda r: {"$ref": r}
-)
+_refs = st.sampled_from(["#/$defs/D", "#", "#/properties/a", "#/definitions/E", "#gone"]).map(lambda r: {"$ref": r})
 _leaves = st.booleans() | types.map(lambda word: {"type": word}) | _refs
 _sub = st.recursive(_leaves, _schemas, max_leaves=8)
 valid_schemas = st.builds(

@@ -43,9 +43,7 @@ def test_an_answer_without_an_id_goes_to_the_only_one_who_waits(odd: Any) -> Non
 
 def test_an_error_without_an_id_counts_only_if_nothing_better_comes() -> None:
     made = waiting(3)
-    incoming = made.incoming(
-        {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
-    )
+    incoming = made.incoming({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
     assert incoming.forward is None
     assert incoming.doubtful == Broken(None, "Parse error")
     assert made.incoming({"jsonrpc": "2.0", "id": 3, "result": {}}).forward is not None
@@ -113,18 +111,13 @@ def test_roots_are_announced_and_answered_only_if_configured() -> None:
 def test_elicitation_accepts_the_servers_own_defaults_if_the_owner_says_so() -> None:
     made = MessageFilter(elicitation="defaults")
     schema = {"properties": {"a": {"default": 0}, "b": {"type": "string"}, "c": 5}}
-    reply = (
-        made.incoming({"id": 1, "method": "elicitation/create", "params": {"requestedSchema": schema}}).reply
-        or {}
-    )
+    reply = made.incoming({"id": 1, "method": "elicitation/create", "params": {"requestedSchema": schema}}).reply or {}
     assert reply["result"] == {"action": "accept", "content": {"a": 0}}
 
 
 def test_notifications_reach_those_who_care_and_odd_ones_nobody() -> None:
     heard: list[Any] = []
-    hooks = Hooks(
-        heard.append, lambda: heard.append("changed"), lambda level, text: heard.append((level, text))
-    )
+    hooks = Hooks(heard.append, lambda: heard.append("changed"), lambda level, text: heard.append((level, text)))
     made = MessageFilter(hooks=hooks)
     for method, params in (
         ("notifications/progress", {"progressToken": 7, "progress": "half"}),

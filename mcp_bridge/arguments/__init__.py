@@ -193,8 +193,7 @@ class _Repairer:
     def _array(self, value: list[Any], schema: Mapping[str, Any], depth: int) -> list[Any]:
         prefix, items = self._checker.item_schemas(schema)
         return [
-            self.value(member, prefix[i] if i < len(prefix) else items, depth - 1)
-            for i, member in enumerate(value)
+            self.value(member, prefix[i] if i < len(prefix) else items, depth - 1) for i, member in enumerate(value)
         ]
 
 

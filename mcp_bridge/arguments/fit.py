@@ -113,8 +113,7 @@ class Checker:
         if isinstance(value, list):
             prefix, items = self.item_schemas(schema)
             return all(
-                self.fits(member, prefix[i] if i < len(prefix) else items, depth - 1)
-                for i, member in enumerate(value)
+                self.fits(member, prefix[i] if i < len(prefix) else items, depth - 1) for i, member in enumerate(value)
             )
         if not isinstance(value, Mapping):
             return True
@@ -123,6 +122,4 @@ class Checker:
             return False
         properties: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
         others = None if "patternProperties" in schema else schema.get("additionalProperties")
-        return all(
-            self.fits(member, properties.get(name, others), depth - 1) for name, member in value.items()
-        )
+        return all(self.fits(member, properties.get(name, others), depth - 1) for name, member in value.items())

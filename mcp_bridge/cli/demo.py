@@ -39,9 +39,7 @@ async def run(data_dir: str | None, report: Report) -> int:
             await asyncio.to_thread(bridge.wait_ready, START_SECONDS)
         status = bridge.status()
         if any(server.state != "ready" for server in status):
-            raise ServerUnavailable(
-                f"the example server did not start: {status[0].reason}", server=status[0].name
-            )
+            raise ServerUnavailable(f"the example server did not start: {status[0].reason}", server=status[0].name)
         tools = {tool.remote_name: tool for tool in bridge.tools()}
         report.listing(list(tools.values()), status)
         for name, arguments in _CALLS:

@@ -43,9 +43,7 @@ class Report:
 
     def listing(self, tools: Sequence[Tool], status: Sequence[ServerStatus]) -> None:
         if self._as_json:
-            self._json(
-                {"tools": [_tool(tool) for tool in tools], "servers": [_server(one) for one in status]}
-            )
+            self._json({"tools": [_tool(tool) for tool in tools], "servers": [_server(one) for one in status]})
             return
         self.tools(tools)
         self.servers(status)

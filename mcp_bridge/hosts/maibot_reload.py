@@ -36,9 +36,7 @@ class Reloader:
     reload is kept in `state_file`, since each reload is the end of this object.
     """
 
-    def __init__(
-        self, reload: Callable[[], Awaitable[bool]], differs: Callable[[], bool], state_file: Path
-    ) -> None:
+    def __init__(self, reload: Callable[[], Awaitable[bool]], differs: Callable[[], bool], state_file: Path) -> None:
         self._reload = reload
         self._differs = differs
         self._state_file = state_file

@@ -74,9 +74,7 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
     if program is None:
         hint = _INSTALL_HINTS.get(_stem(config.command))
         raise ServerUnavailable(
-            f"program not found: {config.command}"
-            + (f"; {hint}" if hint else "")
-            + _space_hint(config.command),
+            f"program not found: {config.command}" + (f"; {hint}" if hint else "") + _space_hint(config.command),
             server=config.name,
             missing=True,
         )

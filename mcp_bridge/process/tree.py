@@ -63,13 +63,9 @@ class Job:
         self._api = modules or _Win32()
         self._pid = pid
         self._handle: Any = self._api.job.CreateJobObject(None, "")
-        limits = self._api.job.QueryInformationJobObject(
-            self._handle, self._api.job.JobObjectExtendedLimitInformation
-        )
+        limits = self._api.job.QueryInformationJobObject(self._handle, self._api.job.JobObjectExtendedLimitInformation)
         limits["BasicLimitInformation"]["LimitFlags"] |= self._api.job.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-        self._api.job.SetInformationJobObject(
-            self._handle, self._api.job.JobObjectExtendedLimitInformation, limits
-        )
+        self._api.job.SetInformationJobObject(self._handle, self._api.job.JobObjectExtendedLimitInformation, limits)
         access = self._api.con.PROCESS_SET_QUOTA | self._api.con.PROCESS_TERMINATE
         process = self._api.api.OpenProcess(access, False, pid)
         try:

@@ -73,9 +73,7 @@ def show(schema: object, *, profile: Profile = "default", max_description_chars:
     return ShownSchema(own_copy, tuple(warnings), {new: old for old, new in renamed.items()})
 
 
-def _within_limits(
-    plain: dict[str, Any], profile: Profile, max_text: int
-) -> tuple[dict[str, Any], dict[str, None]]:
+def _within_limits(plain: dict[str, Any], profile: Profile, max_text: int) -> tuple[dict[str, Any], dict[str, None]]:
     """Return the schema at the first depth that fits, and the warnings of that attempt."""
     warnings: dict[str, None] = {}
     properties = plain.get("properties")
@@ -108,9 +106,7 @@ def _at_depth(
     return shown, cleaner.warnings
 
 
-def rename_parameters(
-    schema: dict[str, Any], reserved: Collection[str]
-) -> tuple[dict[str, Any], dict[str, str]]:
+def rename_parameters(schema: dict[str, Any], reserved: Collection[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Give parameters whose names a host keeps for itself a trailing underscore, or more if that is taken.
 
     Returns a copy of the shown schema, and {new name: old name} for what was changed.

@@ -131,9 +131,7 @@ class Cleaner:
     def _map(self, value: dict[str, Any], where: str, depth: int, key: str = "") -> dict[str, Any]:
         clean: dict[str, Any] = {}
         for name, schema in value.items():
-            if (key == "properties" and schema is False) or (
-                key == "patternProperties" and not values.compiles(name)
-            ):
+            if (key == "properties" and schema is False) or (key == "patternProperties" and not values.compiles(name)):
                 self._warn(f"{where}.{name}", "dropped")
                 continue
             found = self._schema(schema, f"{where}.{name}".lstrip("."), depth)

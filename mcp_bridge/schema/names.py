@@ -81,9 +81,7 @@ def _told(name: str, schema: dict[str, Any], limit: int) -> dict[str, Any]:
     return {**schema, "description": with_notes(described, [f"original name: {readable}"], limit)}
 
 
-def restore(
-    arguments: Mapping[str, Any], schema: dict[str, Any], original: Mapping[str, str]
-) -> dict[str, Any]:
+def restore(arguments: Mapping[str, Any], schema: dict[str, Any], original: Mapping[str, str]) -> dict[str, Any]:
     """Return a deep copy of the arguments with the names that the server knows.
 
     Only keys that the schema declares as properties are renamed, never those of free maps.

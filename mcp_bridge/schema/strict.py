@@ -26,9 +26,7 @@ _UNTOLD: Final = ("not", "contains", "propertyNames", "dependentRequired", "patt
 _MAX_NOTE_CHARS: Final = 120
 
 
-def strict(
-    document: dict[str, Any], *, max_depth: int, max_text: int, warn: Callable[[str], None]
-) -> dict[str, Any]:
+def strict(document: dict[str, Any], *, max_depth: int, max_text: int, warn: Callable[[str], None]) -> dict[str, Any]:
     """Return the reduced copy of a clean document with all references inlined; raises TooLarge."""
     reducer = _Reducer(document, max_text, warn)
     return {"type": "object", "properties": {}, **reducer.reduce(document, (), max_depth)}
@@ -98,9 +96,7 @@ class _Reducer:
                 node = _lay(node, unfolded)
         return node, inside, ""
 
-    def _without_repeats(
-        self, node: dict[str, Any], inside: tuple[str, ...]
-    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _without_repeats(self, node: dict[str, Any], inside: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Leave out alternatives that are being inlined already, and count the others as open."""
         opened: list[str] = []
         for key in ("anyOf", "oneOf"):
@@ -110,9 +106,7 @@ class _Reducer:
                 opened.extend(branch["$ref"] for branch in kept if "$ref" in branch)
         return node, (*inside, *opened)
 
-    def _object(
-        self, node: dict[str, Any], kept: dict[str, Any], inside: tuple[str, ...], depth: int
-    ) -> None:
+    def _object(self, node: dict[str, Any], kept: dict[str, Any], inside: tuple[str, ...], depth: int) -> None:
         properties = node.get("properties", {})
         required = [name for name in dict.fromkeys(node.get("required", ())) if name in properties]
         kept["properties"] = {}

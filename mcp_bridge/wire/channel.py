@@ -54,9 +54,7 @@ async def session_streams(
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _inbound(
-    channel: Channel, message_filter: MessageFilter, to_session: Any, ended: asyncio.Event
-) -> None:
+async def _inbound(channel: Channel, message_filter: MessageFilter, to_session: Any, ended: asyncio.Event) -> None:
     """Carry what the server says to the session until the channel ends."""
     doubts: set[asyncio.Task[None]] = set()
     async with to_session:

@@ -196,6 +196,36 @@ class MessageFilter:
             logger.debug("ignored notification %s", truncate(clean_label(method), 100))
 
 
+def standard_form(message: Message, own_id: object, method: str) -> Message | None:
+    """Return a message as both majors of the SDK accept it over HTTP, None if it cannot be one.
+
+    `own_id` and `method` are those of the request that it came in answer to, if any.
+    """
+    request_id = message.get("id")
+    odd_id = isinstance(request_id, bool) or not isinstance(request_id, (int, str))
+    if isinstance(message.get("method"), str):
+        if "id" in message and odd_id:
+            return None
+        kept: Message = {key: value for key, value in message.items() if key in ("id", "method")}
+        if isinstance(message.get("params"), dict):
+            kept["params"] = message["params"]
+        return {"jsonrpc": "2.0", **kept}
+    if own_id is not None and (odd_id or str(request_id) == str(own_id)):
+        request_id, odd_id = own_id, False
+    if odd_id:
+        return None
+    if message.get("error") is not None or "result" not in message:
+        return {"jsonrpc": "2.0", "id": request_id, "error": _error(message.get("error"))}
+    result = _result(message["result"], method)
+    if method == "initialize":  # the SDK 1.x reads the version only out of a complete one
+        info = result.get("serverInfo")
+        named = {"name": "server", "version": ""} | (info if isinstance(info, dict) else {})
+        capabilities = result.get("capabilities")
+        capabilities = capabilities if isinstance(capabilities, dict) else {}
+        result = {**result, "serverInfo": named, "capabilities": capabilities}
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
 def _result(result: object, method: str) -> Message:
     """Return a result as an object, which the protocol wants and some servers do not send."""
     if isinstance(result, dict):
@@ -226,7 +256,5 @@ def _accept_defaults(params: object) -> Message:
     schema = params.get("requestedSchema") if isinstance(params, Mapping) else None
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    content = {
-        name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one
-    }
+    content = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
     return {"action": "accept", "content": content}

@@ -271,9 +271,7 @@ class RealHost:
         if not wait_for(are_as_wanted, seconds):
             raise HostError(f"after {seconds} s the tools are {sorted(listed)}\n{self.log_tail()}")
 
-    def call(
-        self, name: str, arguments: Mapping[str, object] | None = None, /, **context: object
-    ) -> dict[str, Any]:
+    def call(self, name: str, arguments: Mapping[str, object] | None = None, /, **context: object) -> dict[str, Any]:
         """Call a tool; return all fields of the host's result, and what the model reads as ``history``.
 
         `context` describes the chat: platform, user_id, group_id, session_id, stream_id, is_group_chat.

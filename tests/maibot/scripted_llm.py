@@ -151,8 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
         deltas.append(({}, reply.finish_reason))
         envelope = self._envelope(request, "chat.completion.chunk")
         chunks = [
-            {**envelope, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
-            for delta, reason in deltas
+            {**envelope, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]} for delta, reason in deltas
         ]
         chunks.append({**envelope, "choices": [], "usage": USAGE})
         events = [*(json.dumps(chunk, ensure_ascii=False) for chunk in chunks), "[DONE]"]

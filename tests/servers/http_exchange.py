@@ -68,9 +68,7 @@ class Exchange:
             case "multiline":
                 pretty = data
                 if data.startswith((b"{", b"[")):
-                    pretty = json.dumps(json.loads(data), indent=1, ensure_ascii=False).encode(
-                        "utf-8", "replace"
-                    )
+                    pretty = json.dumps(json.loads(data), indent=1, ensure_ascii=False).encode("utf-8", "replace")
                 return head + b"".join(b"data: " + line + b"\n" for line in pretty.split(b"\n")) + b"\n"
             case "comments":
                 return b": ping\n\n:\n\nevent: ping\ndata: {}\n\n" + head + b"id: 7\ndata:" + data + b"\n\n"

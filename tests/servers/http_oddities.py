@@ -43,9 +43,7 @@ def always(status: int, body: bytes, kind: str, **headers: str) -> Oddity:
 
 BEARER = 'Bearer realm="odd", error="invalid_token"'
 ODDITIES["400"] = always(400, b"Bad Request: Unsupported protocol version", "text/plain")
-ODDITIES["401"] = always(
-    401, b'{"error":"invalid_token"}', "application/json", **{"WWW-Authenticate": BEARER}
-)
+ODDITIES["401"] = always(401, b'{"error":"invalid_token"}', "application/json", **{"WWW-Authenticate": BEARER})
 ODDITIES["403"] = always(403, b'{"detail":"Forbidden"}', "application/json")
 ODDITIES["404"] = always(404, b"Not Found", "text/plain")
 ODDITIES["406"] = always(406, b"Not Acceptable", "text/plain")
@@ -150,7 +148,7 @@ def sse_only(exchange: Exchange) -> bool:
     if handler.command != "GET" and "/messages" not in handler.path:
         handler.reply(int(exchange.options.get("status", 405)), b"", Allow="GET")
         return True
-    if handler.command == "GET" and handler.path.rstrip("/").endswith("/mcp"):
+    if handler.command == "GET" and handler.path.partition("?")[0].rstrip("/").endswith("/mcp"):
         handler.get_sse()
         return True
     return False
@@ -159,8 +157,9 @@ def sse_only(exchange: Exchange) -> bool:
 @oddity("redirect_slash")
 def redirect_slash(exchange: Exchange) -> bool:
     """/mcp is redirected to /mcp/ (`status`=307), as Starlette's mounts do."""
-    if exchange.handler.path.endswith("/mcp"):
-        return redirect(exchange, exchange.handler.path + "/")
+    path, mark, query = exchange.handler.path.partition("?")
+    if path.endswith("/mcp"):
+        return redirect(exchange, f"{path}/{mark}{query}")
     return False
 
 

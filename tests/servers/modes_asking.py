@@ -63,9 +63,7 @@ class AsksRoots(Asking):
 
     def receive(self, message: Any) -> None:
         if isinstance(message, dict) and message.get("method") == "tools/list":
-            self.spawn(
-                super().receive, message
-            )  # beside the reader: the answer to roots/list must be read meanwhile
+            self.spawn(super().receive, message)  # beside the reader: the answer to roots/list must be read meanwhile
         else:
             super().receive(message)
 

@@ -1,0 +1,105 @@
+"""Remote servers: streamable HTTP, and the SSE transport of protocol 2024-11-05."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import __version__, _sdk
+from .errors import ServerUnavailable
+from .server_config import ServerConfig
+from .wire.framing import Broken, Message
+from .wire.http_failure import HttpFailure, is_loopback
+from .wire.http_guard import EventInjection, HttpGuard
+
+logger = logging.getLogger(__name__)
+httpx = _sdk.httpx
+
+WRITE_SECONDS = 60.0
+"""How long the network may take to take a request; how long an answer may take is the caller's."""
+FOREVER = 10.0 * 365 * 86400
+"""For the SDK's own read limit of event streams: an idle session is no dead one."""
+
+
+class RemoteChannel:
+    """A `Channel` over one of the SDK's HTTP transports."""
+
+    def __init__(self, streams: _sdk.Streams, guard: HttpGuard) -> None:
+        self._receive, self._send = streams
+        self._guard = guard
+
+    async def receive(self) -> Message | Broken | None:
+        async for item in self._receive:
+            if isinstance(item, Exception):
+                logger.debug("dropped by the SDK's transport: %r", item)
+            else:
+                return _sdk.to_wire(item)
+        return None
+
+    async def send(self, message: Message, metadata: Any = None) -> None:
+        try:
+            await self._send.send(_sdk.to_session(message, metadata))
+        except _sdk.CLOSED as error:
+            raise OSError("the session has ended") from error
+
+    async def describe_end(self) -> str:
+        return self._guard.failure.text if self._guard.failure else "the server ended the connection"
+
+
+@asynccontextmanager
+async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
+    """Open a streamable HTTP session (specification 2025-03-26 and later)."""
+    guard = HttpGuard(_network(config), limit=limit)
+    async with _client(config, guard) as client, _sdk.streamable_http(config.url, client) as streams:
+        yield RemoteChannel(streams, guard)
+
+
+@asynccontextmanager
+async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
+    """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
+    injection = EventInjection(config.url, config.sse_prefix)
+    guard = HttpGuard(_network(config), limit=limit, injection=injection)
+    opened = False
+
+    def make_client(**ignored: Any) -> Any:
+        return _client(config, guard)
+
+    try:
+        async with _sdk.sse(config.url, make_client, FOREVER) as streams:
+            opened = True
+            yield RemoteChannel(streams, guard)
+    except Exception as error:
+        if opened or guard.failure is None:
+            raise
+        raise unavailable(config.name, guard.failure) from error
+
+
+def unavailable(server: str, failure: HttpFailure) -> ServerUnavailable:
+    """Return the error that a failed HTTP request means for the server."""
+    return ServerUnavailable(failure.text, server=server, retry=failure.retry, status=failure.status)
+
+
+def _network(config: ServerConfig) -> Any:
+    """Return the client that really talks: it knows proxies (never for this machine) and certificates."""
+    verify: Any = config.verify
+    if config.verify and config.ca_file:
+        try:
+            verify = ssl.create_default_context(cafile=config.ca_file)
+        except (OSError, ssl.SSLError) as error:
+            text = f"ca_file '{config.ca_file}' cannot be used: {error}"
+            raise ServerUnavailable(text, server=config.name, retry=False) from error
+    here = is_loopback(urlsplit(config.url).hostname or "")
+    return httpx.AsyncClient(verify=verify, trust_env=not here, follow_redirects=False)
+
+
+def _client(config: ServerConfig, guard: HttpGuard) -> Any:
+    """Return the client for the SDK: the configured headers, and time limits that are ours to set."""
+    headers = {"User-Agent": f"mcp-bridge/{__version__}", **config.headers}
+    if config.bearer:
+        headers["Authorization"] = f"Bearer {config.bearer}"
+    timeout = httpx.Timeout(WRITE_SECONDS, connect=config.connect_timeout, read=None)
+    return httpx.AsyncClient(transport=guard, headers=headers, timeout=timeout, trust_env=False)

@@ -1,0 +1,107 @@
+"""What went wrong with an HTTP request, in words, and as a mark on a JSON-RPC error.
+
+The SDK hides such failures, or ends the whole session with an exception group. Here each
+becomes the answer to the request that it befell, marked so that we know it from a
+server's own error; the mark cannot be guessed by a server.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..redaction import public_url
+
+_MARK = f"mcp-bridge-{secrets.token_hex(8)}"
+CODE = -32000
+NEVER_RETRY = frozenset({401, 403})
+"""Statuses that stay until somebody changes the configuration."""
+_HINTS = {
+    401: "check the token in headers or bearer",
+    403: "check the token in headers or bearer",
+    404: "check the path of the url",
+    405: "check the path of the url, or set transport",
+}
+
+
+@dataclass(frozen=True)
+class HttpFailure:
+    """A failed HTTP request. `expired` means that the server has forgotten the session."""
+
+    text: str
+    status: int | None = None
+    expired: bool = False
+
+    @property
+    def retry(self) -> bool:
+        return self.status not in NEVER_RETRY
+
+    def as_error(self) -> dict[str, Any]:
+        """Return the JSON-RPC error that carries this failure through the SDK."""
+        mark = {"text": self.text, "status": self.status, "expired": self.expired}
+        return {"code": CODE, "message": self.text, "data": {_MARK: mark}}
+
+
+def failure_in(data: object) -> HttpFailure | None:
+    """Return the failure that an error's `data` carries, None if the error is the server's own."""
+    mark = data.get(_MARK) if isinstance(data, Mapping) else None
+    return HttpFailure(**mark) if isinstance(mark, dict) else None
+
+
+def from_status(status: int, url: str, *, detail: str = "", expired: bool = False) -> HttpFailure:
+    """Return the failure that an HTTP status is; `detail` is the server's own cleaned text."""
+    try:
+        phrase = f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        phrase = str(status)
+    text = f"{phrase} from {public_url(url)}"
+    if detail:
+        text += f": {detail}"
+    if status in _HINTS and not expired:
+        text += f"; {_HINTS[status]}"
+    return HttpFailure(text, status, expired)
+
+
+def from_exception(error: BaseException, url: str) -> HttpFailure:
+    """Return the failure that an exception of the HTTP client is, by what lies at its root."""
+    where = public_url(url)
+    host = urlsplit(url).hostname or ""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            hint = "set ca_file to its certificate authority"
+            return HttpFailure(f"the certificate of {where} is not trusted: {cause.verify_message}; {hint}")
+        if isinstance(cause, ssl.SSLError):
+            return HttpFailure(f"no TLS connection to {where}: {cause.reason or cause}")
+        if isinstance(cause, socket.gaierror):
+            return HttpFailure(f"the host name '{host}' of {where} cannot be found")
+        if isinstance(cause, ConnectionRefusedError):
+            inside = " (inside a container this is the container itself)" if is_loopback(host) else ""
+            return HttpFailure(f"connection refused by {where}; is the server running?{inside}")
+    words = str(error) or type(error).__name__
+    return HttpFailure(f"no answer from {where}: {words}")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address means this machine."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost" or host.lower().endswith(".localhost")
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    queue = [error]
+    while queue and len(found) < 20:
+        one = queue.pop(0)
+        if one is not None and one not in found:
+            found.append(one)
+            queue += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return found

@@ -1,0 +1,365 @@
+"""Stands between the SDK's HTTP transports and the network.
+
+The SDK waits for ever, or ends the session, where a server answers with a status, a page
+of HTML, half a stream or a message that is not quite one. The guard gives it an answer to
+every request: the server's own in a form that both majors accept, or a marked failure. It
+also decides where requests may go: redirects leave their origin never.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from .. import _sdk
+from ..cleaning import clean_label, truncate
+from ..redaction import public_url
+from .filter import standard_form
+from .framing import Message, parse_line
+from .http_failure import CODE, HttpFailure, from_exception, from_status
+from .sse import Event, EventReader, encode_event
+
+httpx = _sdk.httpx
+logger = logging.getLogger(__name__)
+
+MAX_REDIRECTS = 5
+DELETE_SECONDS = 2.0
+"""How long the end of a session may take to be told to the server."""
+DETAIL_CHARS = 200
+DETAIL_BYTES = 64 * 1024
+_HOP_HEADERS = frozenset({"content-length", "content-encoding", "transfer-encoding", "content-type"})
+_JSON, _SSE = "application/json", "text/event-stream"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The JSON-RPC request that an HTTP request carries."""
+
+    id: Any
+    method: str
+
+
+class EventInjection:
+    """Puts answers into an open event stream that the server itself cannot give any more (old SSE)."""
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self._url = url
+        self._prefix = prefix.rstrip("/")
+        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.waiting: dict[str, Waiting] = {}
+
+    def fail(self, waiting: Waiting, failure: HttpFailure) -> None:
+        self.waiting.pop(str(waiting.id), None)
+        message = {"jsonrpc": "2.0", "id": waiting.id, "error": failure.as_error()}
+        self.queue.put_nowait(_message_event(message))
+
+    def endpoint(self, data: str) -> str | None:
+        """Return the address for messages that an `endpoint` event names, None if it may not be used.
+
+        Relative text is resolved as RFC 3986 says; a proxy that serves the server below a
+        prefix, which the server does not know, is what `sse_prefix` is for.
+        """
+        target = self._prefix + data if self._prefix and data.startswith("/") else data
+        address = urljoin(self._url, target.strip())
+        return address if _origin(address) == _origin(self._url) else None
+
+
+class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
+    """An HTTP transport for the SDK's client, over a client that knows proxies and certificates.
+
+    `failure` is the last one that belonged to no request, such as the opening of an event stream.
+    """
+
+    def __init__(self, client: Any, *, limit: int, injection: EventInjection | None = None) -> None:
+        self._client = client
+        self._limit = limit
+        self._injection = injection
+        self.failure: HttpFailure | None = None
+
+    async def handle_async_request(self, request: Any) -> Any:
+        waiting = _waiting(request)
+        if waiting is not None and self._injection is not None:
+            self._injection.waiting[str(waiting.id)] = waiting
+        try:
+            sent = self._send(request)
+            if request.method == "DELETE":
+                sent = asyncio.wait_for(sent, DELETE_SECONDS)
+            response = await sent
+        except (httpx.HTTPError, asyncio.TimeoutError, OSError) as error:
+            return self._failed(request, waiting, from_exception(error, str(request.url)))
+        try:
+            return await self._answer(request, waiting, response)
+        except (httpx.HTTPError, OSError) as error:
+            await response.aclose()
+            return self._failed(request, waiting, from_exception(error, str(request.url)))
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def _send(self, request: Any) -> Any:
+        """Send a request, following redirects within its origin that keep its method."""
+        for _ in range(MAX_REDIRECTS):
+            response = await self._client.send(request, stream=True, follow_redirects=False)
+            following = response.next_request
+            if following is None or following.method != request.method:
+                return response
+            if _origin(str(following.url)) != _origin(str(request.url)) or following.url.userinfo:
+                return response
+            await response.aclose()
+            request = following
+        return response
+
+    async def _answer(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
+        status, kind = response.status_code, response.headers.get("content-type", "").lower()
+        if response.is_redirect:
+            location = response.headers.get("location", "")
+            await response.aclose()
+            place = public_url(urljoin(str(request.url), location))[:DETAIL_CHARS]
+            text = f"redirected to another place, {place}; put that into url if it is right"
+            return self._failed(request, waiting, HttpFailure(text, status))
+        if status >= 400:
+            return await self._refused(request, waiting, response)
+        if request.method == "GET" and self._injection is not None:
+            if not kind.startswith(_SSE):
+                await response.aclose()
+                text = f"{request.url.host} answered with '{kind[:80]}' instead of an event stream"
+                return self._failed(request, None, HttpFailure(text, status))
+            return _stream_response(response, _InjectedStream(response, self, self._injection, self._limit))
+        if kind.startswith(_SSE):
+            return _stream_response(response, _EventStream(response, waiting, self._limit))
+        if request.method == "DELETE":
+            await response.aclose()
+            return httpx.Response(204)
+        if waiting is None or self._injection is not None:
+            await response.aclose()
+            return httpx.Response(202, headers=_kept_headers(response))
+        body = await _read(response, self._limit)
+        return _json_response(response, self._read_json(body, waiting, status, kind))
+
+    async def _refused(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
+        """Turn a status of 400 and above into the failure of the request."""
+        body = await _read(response, DETAIL_BYTES) or b""
+        own = next((one for one in parse_line(body).messages if isinstance(one.get("error"), dict)), None)
+        status = response.status_code
+        expired = status == 404 and "mcp-session-id" in request.headers
+        if own is not None and waiting is not None and status in (400, 404, 422, 500) and not expired:
+            message = standard_form({**own, "id": waiting.id}, waiting.id, waiting.method)
+            if message is not None and self._injection is None and waiting.method != "initialize":
+                return _json_response(response, message)
+        detail = str(own["error"].get("message", "")) if own else ""
+        failure = from_status(
+            status, str(request.url), detail=truncate(clean_label(detail), DETAIL_CHARS), expired=expired
+        )
+        return self._failed(request, waiting, failure)
+
+    def _failed(self, request: Any, waiting: Waiting | None, failure: HttpFailure) -> Any:
+        """Return what the SDK is given for a request that failed."""
+        if waiting is not None and self._injection is None:
+            message = {"jsonrpc": "2.0", "id": waiting.id, "error": failure.as_error()}
+            return _json_response(None, message)
+        if waiting is not None and self._injection is not None:
+            self._injection.fail(waiting, failure)
+            return httpx.Response(202)
+        logger.debug("%s %s: %s", request.method, request.url.path, failure.text)
+        if request.method == "POST":
+            return httpx.Response(202)  # a notification: nobody waits, and the session must go on
+        if request.method == "DELETE":
+            return httpx.Response(405)  # to the SDK: the server does not want to be told
+        self.failure = failure
+        return httpx.Response(failure.status if (failure.status or 0) >= 400 else 405)
+
+    def _read_json(self, body: bytes | None, waiting: Waiting, status: int, kind: str) -> Message:
+        """Return the answer in a body, or an error that says what was there instead."""
+        if body is None:
+            reason = f"the server's answer is longer than {self._limit} bytes"
+        else:
+            parsed = parse_line(body.replace(b"\n", b" "))
+            for message in parsed.messages:
+                answer = standard_form(message, waiting.id, waiting.method)
+                if answer is not None and answer.get("id") == waiting.id and "method" not in answer:
+                    return answer
+            what = "no answer in it" if not kind or kind.startswith(_JSON) else f"'{kind[:80]}'"
+            reason = f"the server answered {status} with {what if body else 'nothing'}"
+            if parsed.broken is not None:
+                reason = f"the server's answer cannot be used: {parsed.broken.reason}"
+        return _error(waiting.id, reason)
+
+
+class _EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
+    """An event stream of the server, rewritten; it ends with an answer to the request that it was for."""
+
+    def __init__(self, response: Any, waiting: Waiting | None, limit: int) -> None:
+        self._response = response
+        self._waiting = {str(waiting.id): waiting} if waiting is not None else {}
+        self._for_one = waiting is not None
+        self._reader = EventReader(limit)
+        self._resumable = False
+        self._reason = "the stream ended without an answer"
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._response.aiter_bytes():
+                for event in self._reader.feed(chunk) if chunk else ():
+                    for piece in self._rewrite(event):
+                        yield piece
+            for event in self._reader.feed(b""):
+                for piece in self._rewrite(event):
+                    yield piece
+        except (httpx.HTTPError, OSError) as error:
+            self._reason = f"the connection was lost before the answer: {error or type(error).__name__}"
+        # With an event id the SDK asks the server to go on where it stopped.
+        for waiting in self._waiting.values() if not self._resumable else ():
+            failure = HttpFailure(self._reason)
+            yield _message_event({"jsonrpc": "2.0", "id": waiting.id, "error": failure.as_error()})
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+    def _rewrite(self, event: Event) -> list[bytes]:
+        self._resumable = self._resumable or event.id is not None
+        if event.name != "message":
+            return []
+        awaited = dict(self._waiting)
+        messages, doubt = _messages(event, self._waiting)
+        self._reason = doubt or self._reason
+        if self._for_one:  # the SDK takes any answer for the end of the stream: only the right one may pass
+            messages = [one for one in messages if "method" in one or str(one.get("id")) in awaited]
+        if not messages and event.id is not None:
+            return [encode_event(Event(id=event.id, retry=event.retry))]
+        return [_message_event(message, event) for message in messages]
+
+
+class _InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
+    """The one event stream of the old SSE transport, into which failures of posts are put."""
+
+    def __init__(self, response: Any, guard: HttpGuard, injection: EventInjection, limit: int) -> None:
+        self._response = response
+        self._guard = guard
+        self._injection = injection
+        self._reader = EventReader(limit)
+        self._pump = asyncio.ensure_future(self._read())
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (piece := await self._injection.queue.get()) is not None:
+            yield piece
+
+    async def aclose(self) -> None:
+        self._pump.cancel()
+        await asyncio.gather(self._pump, return_exceptions=True)
+        await self._response.aclose()
+
+    async def _read(self) -> None:
+        queue = self._injection.queue
+        try:
+            async for chunk in self._response.aiter_bytes():
+                for event in self._reader.feed(chunk) if chunk else ():
+                    for piece in self._rewrite(event):
+                        queue.put_nowait(piece)
+        except (httpx.HTTPError, OSError) as error:
+            self._guard.failure = self._guard.failure or from_exception(error, str(self._response.url))
+        finally:
+            queue.put_nowait(None)
+
+    def _rewrite(self, event: Event) -> list[bytes]:
+        if event.name == "endpoint":
+            address = self._injection.endpoint(event.data)
+            if address is None:
+                text = f"the server wants its messages at another origin: {public_url(event.data)}"
+                self._guard.failure = HttpFailure(truncate(clean_label(text), DETAIL_CHARS), 403)
+                raise OSError(text)
+            return [encode_event(Event("endpoint", address))]
+        if event.name != "message":
+            return []
+        messages, doubt = _messages(event, self._injection.waiting)
+        if doubt:
+            logger.debug("an error that names no request: %s", doubt)
+        return [_message_event(message) for message in messages]
+
+
+def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message], str]:
+    """Return the messages in an event, in the form that the SDK takes, and an error that names no request.
+
+    Answers are taken out of `waiting`, by the text of their ids.
+    """
+    only = next(iter(waiting.values())) if len(waiting) == 1 else None
+    if event.too_long:
+        found: list[Message] = [_error(None, "the server's answer is too long")]
+    else:
+        parsed = parse_line(event.data.encode("utf-8", "replace").replace(b"\n", b" "))
+        found = parsed.messages
+        if parsed.broken is not None:
+            found.append(_error(parsed.broken.id, f"the server's answer cannot be used: {parsed.broken.reason}"))
+    standard: list[Message] = []
+    doubt = ""
+    for message in found:
+        named = message.get("id") is not None
+        owner = waiting.get(str(message.get("id"))) or (None if named else only)
+        if "method" not in message and not named and "result" not in message:
+            doubt = clean_label(str((message.get("error") or {}).get("message", "")))[:DETAIL_CHARS]
+            continue
+        answer = standard_form(message, owner.id if owner else None, owner.method if owner else "")
+        if answer is not None:
+            standard.append(answer)
+            if owner is not None and "method" not in answer:
+                waiting.pop(str(owner.id), None)
+    return standard, doubt
+
+
+def _error(request_id: Any, text: str) -> Message:
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": CODE, "message": text}}
+
+
+def _message_event(message: Message, event: Event | None = None) -> bytes:
+    event = event or Event()
+    return encode_event(Event("message", json.dumps(message), event.id, event.retry))
+
+
+def _waiting(request: Any) -> Waiting | None:
+    if request.method != "POST":
+        return None
+    try:
+        message = json.loads(request.content)
+        return Waiting(message["id"], str(message["method"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+async def _read(response: Any, limit: int) -> bytes | None:
+    """Return a whole body, None if it is longer than `limit` bytes."""
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > limit:
+                return None
+            chunks.append(chunk)
+    finally:
+        await response.aclose()
+    return b"".join(chunks)
+
+
+def _kept_headers(response: Any) -> list[tuple[str, str]]:
+    pairs = response.headers.multi_items() if response is not None else []
+    return [(name, value) for name, value in pairs if name.lower() not in _HOP_HEADERS]
+
+
+def _json_response(response: Any, message: Message) -> Any:
+    headers = [*_kept_headers(response), ("content-type", _JSON)]
+    return httpx.Response(200, headers=headers, content=json.dumps(message).encode())
+
+
+def _stream_response(response: Any, stream: Any) -> Any:
+    return httpx.Response(200, headers=[*_kept_headers(response), ("content-type", _SSE)], stream=stream)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port; an upgrade to https on the same host counts as the same."""
+    parts = urlsplit(url)
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or default
