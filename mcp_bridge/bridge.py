@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import difflib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,7 @@ from typing import Any
 from .arguments import ArgumentsError, parse_arguments
 from .catalog import RemoteTool, Tool, present
 from .config import BridgeConfig
-from .connection import Deadline, NotSent, SessionExpired
+from .connection import Connection, Deadline, NotSent, SessionExpired
 from .errors import BridgeError, CallTimeout, PermissionDenied, RpcError, ServerUnavailable, ToolNotFound
 from .naming import assign_names, server_prefix
 from .policy import is_admitted, is_offered
@@ -53,6 +54,7 @@ class Bridge:
     `data_dir` is where found tools are kept for the next start, by default a folder of the
     user's. `on_change` is called on the loop when the offered tools have changed. With
     `wait=False` entering returns at once, with the stored tools. To be used in one loop.
+    With `only`, no other servers than these are started; the names stay those of all.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class Bridge:
         data_dir: str | Path | None = None,
         on_change: Callable[[], None] | None = None,
         wait: bool = True,
+        only: Collection[str] | None = None,
     ) -> None:
         self.config = config
+        self._only = only
         self._data_dir = Path(data_dir) if data_dir is not None else default_data_dir()
         self._on_change = on_change
         self._wait = wait
@@ -94,7 +98,10 @@ class Bridge:
         for config in self.config.servers:
             self._servers[config.name] = Server(config, around, budget, snapshots, self._rebuild)
         self._rebuild(quietly=True)
-        for server in self._servers.values():
+        for name, server in self._servers.items():
+            if self._only is not None and name not in self._only:
+                server.attempted.set()
+                continue
             self._tasks.append(asyncio.create_task(server.run(), name=f"mcp server {server.config.name}"))
         if self._wait:
             try:
@@ -231,7 +238,7 @@ class Bridge:
         config = server.config
         deadline = Deadline(config.call_timeout, config.max_call_time or config.call_timeout * MAX_CALL_FACTOR)
         for attempt in (1, 2):
-            async with server.sessions.lease(chat, config.connect_timeout) as connection:
+            async with self._lease(server, chat) as connection:
                 try:
                     return await connection.call_tool(tool.remote_name, arguments, deadline)
                 except NotSent:  # a spare that had died: nothing has happened yet
@@ -243,6 +250,19 @@ class Bridge:
                     server.sessions.renew()
                     server.refresh_soon()
         raise AssertionError("unreachable")
+
+    @asynccontextmanager
+    async def _lease(self, server: Server, chat: str | None) -> AsyncIterator[Connection]:
+        """Lend a session; a server that gives none is looked at in the background."""
+        leased = False
+        try:
+            async with server.sessions.lease(chat, server.config.connect_timeout) as connection:
+                leased = True
+                yield connection
+        except ServerUnavailable:
+            if not leased:
+                server.suspect()
+            raise
 
     def _rebuild(self, *, quietly: bool = False) -> None:
         """Name and present all tools anew; tell `on_change` if the model would see a difference."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 from collections.abc import Callable
 from typing import Literal
 
+from .backoff import Backoff
 from .catalog import Listing, list_tools
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable
 from .pool import SessionPool, SpareBudget
-from .process.environment import plan_launch
+from .process.environment import starts_by_launcher
 from .server_config import ServerConfig
 from .session import FreshSessions, KeptSessions, Sessions
 from .snapshot import Snapshots
@@ -21,13 +24,16 @@ logger = logging.getLogger(__name__)
 
 State = Literal["starting", "ready", "retrying", "failed", "disabled"]
 
-FIRST_RETRY_SECONDS = 2.0
+FIRST_RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 60.0
 """Pause before the next start of a server that failed; doubles from the first to the last."""
 MAX_ATTEMPTS = 8
-"""Failures in a row after which a server is parked until a refresh or a change of its entry."""
-DEBOUNCE_SECONDS = 0.3
-"""How long `list_changed` is left to settle: some servers send one for each tool."""
+"""Failures in a row after which a server is parked: its tools are no longer offered."""
+PARKED_SECONDS = 600.0
+"""How often a parked server is looked at again."""
+SETTLE_SECONDS = 0.3
+MAX_SETTLE_SECONDS = 60.0
+"""How long `list_changed` is left to settle; doubles while listing again shows no change."""
 
 
 class Server:
@@ -54,8 +60,10 @@ class Server:
         self._snapshots = snapshots
         self._on_listing = on_listing
         self._again = asyncio.Event()
-        self._attempts = 0
+        self._retries = Backoff(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
+        self._storm = Backoff(SETTLE_SECONDS, MAX_SETTLE_SECONDS)
         self._lock = asyncio.Lock()
+        self._first_start = config.enabled and not config.error and starts_by_launcher(config)
         self._route = Route(config, around)
         self._pool = SessionPool(config, self._connect)
         if config.session == "fresh":
@@ -77,7 +85,7 @@ class Server:
     @property
     def start_seconds(self) -> float:
         """How long start, handshake and tool list may take together."""
-        if self.state != "ready" and self.config.transport == "stdio" and self._is_launcher():
+        if self._first_start:
             return max(self.config.first_start_timeout, self.config.connect_timeout)
         return self.config.connect_timeout
 
@@ -94,36 +102,33 @@ class Server:
             return
         while True:
             pause = await self.discover()
-            try:
+            with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._again.wait(), pause)
-                await asyncio.sleep(DEBOUNCE_SECONDS)
-            except asyncio.TimeoutError:
-                pass
+                await asyncio.sleep(self._storm.pause or SETTLE_SECONDS)
             self._again.clear()
 
     async def discover(self) -> float | None:
-        """List the tools on a new session; return the pause before the next attempt, None for never."""
+        """List the tools; return the pause before the next attempt, None for never."""
         async with self._lock:
             try:
                 listing = await self._list()
             except BridgeError as error:
                 return self._fail(error)
-            self._attempts = 0
-            changed = self.state != "ready" or listing.tools != self.listing.tools
-            self.state, self.reason, self.listing = "ready", "", listing
-            if changed:
-                self._on_listing()
-            self.attempted.set()
-            for problem in listing.problems:
-                logger.warning("MCP server '%s': %s", self.config.name, problem)
-            logger.info("MCP server '%s' is ready with %d tools", self.config.name, len(listing.tools))
+            except Exception as error:  # a fault of ours must cost this server alone
+                logger.exception("listing the tools of MCP server '%s' failed", self.config.name)
+                return self._fail(ServerUnavailable(f"internal error: {error!r}", server=self.config.name))
+            self._accept(listing)
             await asyncio.to_thread(self._snapshots.save, self.config, listing)
             return None
 
     def refresh_soon(self) -> None:
         """Have the tools listed again in the background."""
-        self._attempts = 0
         self._again.set()
+
+    def suspect(self) -> None:
+        """A call could not open a session: find out in the background what is the matter."""
+        if self.state == "ready":
+            self._again.set()
 
     async def close(self) -> None:
         await self.sessions.close()
@@ -135,21 +140,52 @@ class Server:
         return connection
 
     async def _list(self) -> Listing:
-        loop = asyncio.get_running_loop()
-        seconds = self.start_seconds
-        deadline = loop.time() + seconds
         kept = self.sessions.for_listing()
         if kept is not None:
-            return await list_tools(kept, seconds, loop.time)
+            return await list_tools(kept, self.config.connect_timeout, asyncio.get_running_loop().time)
+        if not self._first_start:
+            return await self._list_anew(self.config.connect_timeout)
+        # Several first downloads by one launcher at once get in each other's way.
+        lock = self._around.first_starts[os.path.basename(self.config.command)]
+        if lock.locked():
+            self.reason = f"waiting for the first start of another server by {self.config.command}"
+        async with lock:
+            self.reason = f"first start: {self.config.command} may be downloading the server"
+            return await self._list_anew(self.start_seconds)
+
+    async def _list_anew(self, seconds: float) -> Listing:
+        """List the tools on a new session, which then becomes the first spare."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + seconds
+        if not self._pool.has_room():
+            self.sessions.renew()  # with few sessions allowed, spares give way
         connection = await self._pool.open(seconds)
         try:
-            listing = await list_tools(connection, deadline - loop.time(), loop.time)
+            listing = await list_tools(connection, deadline - clock(), clock)
         except BaseException:
             connection.close_soon()
             raise
         self.sessions.renew()  # spares from before may still believe in an older list
         self.sessions.offer(connection)
         return listing
+
+    def _accept(self, listing: Listing) -> None:
+        """Take in a listing that has been read."""
+        same = listing.tools == self.listing.tools
+        came_up = self.state != "ready"
+        if same and not came_up:
+            self._storm.lengthen()
+        else:
+            self._storm.reset()
+        self._retries.reset()
+        self._first_start = False
+        self.state, self.reason, self.listing = "ready", "", listing
+        if came_up or not same:
+            self._on_listing()
+            for problem in listing.problems:
+                logger.warning("MCP server '%s': %s", self.config.name, problem)
+            logger.info("MCP server '%s' is ready with %d tools", self.config.name, len(listing.tools))
+        self.attempted.set()
 
     def _list_changed(self, connection: Connection) -> None:
         logger.debug("MCP server '%s' says that its tools have changed", self.config.name)
@@ -158,27 +194,21 @@ class Server:
     def _fail(self, error: BridgeError) -> float | None:
         """Note a failed start; return the pause before the next one."""
         name, reason = self.config.name, self._around.redact(error.message)
-        retry = not isinstance(error, ServerUnavailable) or error.retry
-        missing = isinstance(error, ServerUnavailable) and error.missing
-        self._attempts += 1
-        repeated = reason == self.reason
         was_offered = self.offers_tools
+        level = logging.DEBUG if reason == self.last_error else logging.ERROR
+        logger.log(level, "MCP server '%s' failed: %s", name, reason)
         self.reason = self.last_error = reason
-        if missing:
+        pause: float | None = self._retries.lengthen()
+        if isinstance(error, ServerUnavailable) and not error.retry:
+            self.state, pause = "failed", None
+        elif isinstance(error, ServerUnavailable) and error.missing:
             self.state, pause = "failed", MAX_RETRY_SECONDS
-        elif retry and self._attempts < MAX_ATTEMPTS:
+        elif self._retries.count < MAX_ATTEMPTS:
             self.state = "retrying"
-            pause = min(FIRST_RETRY_SECONDS * 2 ** (self._attempts - 1), MAX_RETRY_SECONDS)
         else:
-            self.state, pause = "failed", 0.0
-        logger.log(logging.DEBUG if repeated else logging.ERROR, "MCP server '%s' failed: %s", name, reason)
+            self.state, pause = "failed", PARKED_SECONDS
+            self.reason = f"parked after {self._retries.count} failed starts: {reason}"
         self.attempted.set()
         if was_offered != self.offers_tools and self.listing.tools:
             self._on_listing()
-        return pause or None
-
-    def _is_launcher(self) -> bool:
-        try:
-            return plan_launch(self.config).is_launcher
-        except BridgeError:
-            return False
+        return pause

@@ -15,15 +15,16 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
+from .backoff import Backoff
 from .connection import Connection
-from .errors import BridgeError
+from .errors import BridgeError, ServerUnavailable
 from .pool import SessionPool, SpareBudget
 
 logger = logging.getLogger(__name__)
 
-SPARE_RETRY_SECONDS = 1.0
-MAX_SPARE_RETRY_SECONDS = 300.0
-"""Pause before a spare that would not start, or died young, is replaced; doubles each time."""
+RETRY_SECONDS = 1.0
+MAX_RETRY_SECONDS = 300.0
+"""Pause before a spare or a kept session that would not start, or died, is replaced; doubles each time."""
 MAX_BURST_FACTOR = 4
 """Spares kept after a burst of calls, in multiples of `warm`."""
 CALM_SECONDS = 60.0
@@ -58,7 +59,7 @@ class FreshSessions:
         self._spares: deque[Connection] = deque()
         self._expiry: dict[Connection, asyncio.TimerHandle] = {}
         self._refill: asyncio.Task[None] | None = None
-        self._pause = 0.0
+        self._retries = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS)
         self._target = pool.config.warm
         self._missed_at = 0.0
 
@@ -117,11 +118,11 @@ class FreshSessions:
 
     async def _fill(self) -> None:
         while self._wanted():
-            await asyncio.sleep(self._pause)
+            await asyncio.sleep(self._retries.pause)
             try:
                 spare = await self._pool.open(self._pool.config.connect_timeout)
             except BridgeError as error:
-                self._lengthen_pause()
+                self._retries.lengthen()
                 logger.debug("no spare session of '%s': %s", self._pool.config.name, error.message)
                 return
             if not self._keep(spare, oust=True):
@@ -144,7 +145,7 @@ class FreshSessions:
             spare = self._spares[0]
             self._lose(spare)
             if spare.alive:
-                self._pause = 0.0
+                self._retries.reset()
                 return spare
         return None
 
@@ -154,7 +155,7 @@ class FreshSessions:
             return
         self._lose(spare)
         if not spare.closing:
-            self._lengthen_pause()
+            self._retries.lengthen()
             self.refill()
 
     def _lose(self, spare: Connection) -> None:
@@ -162,9 +163,6 @@ class FreshSessions:
         self._budget.remove(spare)
         self._expiry.pop(spare).cancel()
         spare.on_end = lambda connection: None
-
-    def _lengthen_pause(self) -> None:
-        self._pause = min(max(2 * self._pause, SPARE_RETRY_SECONDS), MAX_SPARE_RETRY_SECONDS)
 
 
 class _Kept:
@@ -174,6 +172,9 @@ class _Kept:
         self.connection: Connection | None = None
         self.calls = 0
         self.opening = asyncio.Lock()
+        self.retries = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS)
+        self.retry_at = 0.0
+        self.last_error: BridgeError | None = None
         self.expiry: asyncio.TimerHandle | None = None
 
 
@@ -236,10 +237,27 @@ class KeptSessions:
             if kept.connection is None or not kept.connection.alive:
                 self._make_room()
                 former, kept.connection = kept.connection, None
-                if former is not None and kept.calls <= 1:
+                if former is not None and not former.busy:
                     former.close_soon()
-                kept.connection = await self._pool.open(seconds)
+                kept.connection = await self._restart(kept, seconds)
             return kept.connection
+
+    async def _restart(self, kept: _Kept, seconds: float) -> Connection:
+        """Open a kept session anew, unless that has failed just now."""
+        loop = asyncio.get_running_loop()
+        wait = kept.retry_at - loop.time()
+        if kept.last_error is not None and wait > 0:
+            text = f"{kept.last_error.message} (next start in {wait:.0f} s)"
+            raise ServerUnavailable(text, server=self._pool.config.name)
+        try:
+            connection = await self._pool.open(seconds)
+        except BridgeError as error:
+            kept.last_error = error
+            kept.retry_at = loop.time() + kept.retries.lengthen()
+            raise
+        kept.retries.reset()
+        kept.last_error = None
+        return connection
 
     def _make_room(self) -> None:
         """End the chat session that has rested longest if `max_sessions` leaves no place."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .errors import ServerUnavailable
 from .process.environment import plan_launch
@@ -17,11 +19,15 @@ from .wire.channel import Channel
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all sessions of one bridge share. `max_message_bytes` is the longest message taken."""
+    """What all sessions of one bridge share. `max_message_bytes` is the longest message taken.
+
+    `first_starts` holds a lock for each launcher: one may download one server at a time.
+    """
 
     guardian: Guardian
     redact: Redactor
     max_message_bytes: int
+    first_starts: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
 
 ChannelOpener = Callable[[], AbstractAsyncContextManager[Channel]]

@@ -21,6 +21,7 @@ from .. import __version__
 from ..bridge import Bridge
 from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
+from ..naming import server_prefix
 from ..result import Media, ToolResult
 from .log import set_up_log
 from .report import Report
@@ -104,7 +105,10 @@ async def _list(options: argparse.Namespace, report: Report) -> int:
 
 async def _call(options: argparse.Namespace, report: Report) -> int:
     arguments = _arguments(options.arguments)
-    async with Bridge(find_config(options.config), data_dir=options.data_dir, wait=False) as bridge:
+    config = find_config(options.config)
+    owners = [one.name for one in config.servers if options.name.startswith(server_prefix(one.name))]
+    # Only its owner is started for a call, if the name tells who that is.
+    async with Bridge(config, data_dir=options.data_dir, wait=False, only=owners or None) as bridge:
         started = time.monotonic()
         with report.progress(f"calling {options.name}"):
             try:

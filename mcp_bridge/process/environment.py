@@ -59,9 +59,10 @@ class Launch:
     cwd: str
     env: Mapping[str, str]
 
-    @property
-    def is_launcher(self) -> bool:
-        return _stem(self.program) in LAUNCHERS
+
+def starts_by_launcher(config: ServerConfig) -> bool:
+    """Tell whether a server's program is one that may download the server first."""
+    return config.transport == "stdio" and _stem(_words(config.command)[0]) in LAUNCHERS
 
 
 def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) -> Launch:

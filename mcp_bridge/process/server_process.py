@@ -201,12 +201,20 @@ async def _start_posix(launch: Launch) -> ServerProcess:
         start_new_session=True,
         bufsize=0,
     )
+    pipes = (popen.stdin, popen.stdout, popen.stderr)
+    joined: list[PipeWriter | PipeReader] = []
     try:
-        stdin = await PipeWriter.open(popen.stdin)
-        stdout, stderr = await PipeReader.open(popen.stdout), await PipeReader.open(popen.stderr)
+        joined.append(stdin := await PipeWriter.open(popen.stdin))
+        joined.append(stdout := await PipeReader.open(popen.stdout))
+        joined.append(stderr := await PipeReader.open(popen.stderr))
     except BaseException:
         os.killpg(popen.pid, signal.SIGKILL)
         popen.wait(KILL_SECONDS)
+        for end in joined:
+            end.close()
+        for pipe in pipes[len(joined) + 1 :]:  # the one in between is closed by the loop
+            if pipe is not None:
+                pipe.close()
         raise
     return ServerProcess(popen.pid, stdin, stdout, stderr, popen.poll)
 
