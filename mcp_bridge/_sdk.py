@@ -66,7 +66,8 @@ def to_session(message: dict[str, Any], metadata: Any = None) -> SessionMessage:
 
 def to_wire(message: SessionMessage) -> dict[str, Any]:
     """Return a message of the SDK's session as a wire dict."""
-    return cast("dict[str, Any]", message.message.model_dump(by_alias=True, mode="json", exclude_none=True))
+    wire: dict[str, Any] = message.message.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return wire
 
 
 def session(read: Any, write: Any) -> AbstractAsyncContextManager[ClientSession]:
