@@ -109,15 +109,17 @@ def adopt(session: ClientSession, protocol_version: str) -> None:
 @asynccontextmanager
 async def streamable_http(url: str, client: Any) -> AsyncIterator[Streams]:
     """Open the SDK's streamable HTTP transport over an HTTP client of ours."""
-    async with streamable_http_client(url, http_client=client) as streams:
-        yield streams[0], streams[1]
+    opened = streamable_http_client(url, http_client=client)
+    async with opened as (read, write, *_), read, write:  # 1.x leaves closing to the garbage collector
+        yield read, write
 
 
 @asynccontextmanager
 async def sse(url: str, make_client: Callable[..., Any], read_seconds: float) -> AsyncIterator[Streams]:
     """Open the SDK's SSE transport over HTTP clients of ours."""
-    async with sse_client(url, sse_read_timeout=read_seconds, httpx_client_factory=make_client) as streams:
-        yield streams[0], streams[1]
+    opened = sse_client(url, sse_read_timeout=read_seconds, httpx_client_factory=make_client)
+    async with opened as (read, write), read, write:
+        yield read, write
 
 
 @asynccontextmanager

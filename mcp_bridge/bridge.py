@@ -14,18 +14,20 @@ from types import TracebackType
 from typing import Any
 
 from .arguments import ArgumentsError, parse_arguments
-from .catalog import RemoteTool, Tool, present
+from .catalog import Tool
 from .config import BridgeConfig
-from .connection import Connection, Deadline, NotSent, SessionExpired
+from .connection import Connection, NotSent, SessionExpired
+from .deadline import Deadline
 from .errors import BridgeError, CallTimeout, PermissionDenied, RpcError, ServerUnavailable, ToolNotFound
-from .naming import assign_names, server_prefix
-from .policy import is_admitted, is_offered
+from .naming import server_prefix
+from .policy import is_admitted
 from .pool import SpareBudget
 from .process.guardian import Guardian
 from .redaction import Redactor
 from .result import ToolResult, convert, error_result
 from .server import Server, State
 from .snapshot import Snapshots, default_data_dir
+from .toolbox import Toolbox
 from .transport import Surroundings
 
 logger = logging.getLogger(__name__)
@@ -75,9 +77,7 @@ class Bridge:
         self._redact = Redactor(config.secrets)
         self._servers: dict[str, Server] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._tools: dict[str, Tool] = {}
-        self._former: set[str] = set()
-        self._presented: dict[str, tuple[RemoteTool, Tool | None]] = {}
+        self._toolbox = Toolbox(config)
 
     async def __aenter__(self) -> Bridge:
         await self.start()
@@ -97,7 +97,7 @@ class Bridge:
         snapshots = Snapshots(self._data_dir)
         for config in self.config.servers:
             self._servers[config.name] = Server(config, around, budget, snapshots, self._rebuild)
-        self._rebuild(quietly=True)
+        self._rebuild()
         for name, server in self._servers.items():
             if self._only is not None and name not in self._only:
                 server.attempted.set()
@@ -123,7 +123,7 @@ class Bridge:
         """Return the tools offered to a chat and user, in the order of the configuration."""
         return [
             tool
-            for tool in self._tools.values()
+            for tool in self._toolbox.tools.values()
             if (server := self._servers[tool.server]).offers_tools and is_admitted(server.config, chat, user)
         ]
 
@@ -190,7 +190,7 @@ class Bridge:
     async def _resolve(self, name: str) -> tuple[Tool, Server]:
         """Find a tool by its public name, waiting only for the server that owns the name."""
         for attempt in (1, 2):
-            tool = self._tools.get(name)
+            tool = self._toolbox.tools.get(name)
             if tool is not None:
                 server = self._servers[tool.server]
                 if server.offers_tools:
@@ -204,10 +204,10 @@ class Bridge:
             raise owner.unavailable()
         if owner is not None:
             owner.refresh_soon()  # it may have gone, or come, since the list was read
-        near = tuple(difflib.get_close_matches(name, self._tools, NEAR_NAMES, cutoff=0.5))
+        near = tuple(difflib.get_close_matches(name, self._toolbox.tools, NEAR_NAMES, cutoff=0.5))
         hint = f"; near: {', '.join(near)}" if near else ""
         where = f" on MCP server '{owner.config.name}'" if owner else ""
-        what = f"tool '{name}' is no longer available" if name in self._former else f"there is no tool '{name}'"
+        what = f"tool '{name}' is no longer available" if name in self._toolbox.former else f"there is no tool '{name}'"
         raise ToolNotFound(what + where + hint, server=owner.config.name if owner else None, near=near)
 
     def _owner(self, name: str) -> Server | None:
@@ -264,49 +264,10 @@ class Bridge:
                 server.suspect()
             raise
 
-    def _rebuild(self, *, quietly: bool = False) -> None:
+    def _rebuild(self) -> None:
         """Name and present all tools anew; tell `on_change` if the model would see a difference."""
         before = [(t.name, t.description, t.input_schema) for t in self.tools()]
-        remotes = [tool for server in self._servers.values() for tool in server.listing.tools]
-        by_name = assign_names(remotes)
-        names = {(tool.server, tool.remote_name): name for name, tool in by_name.items()}
-        tools: dict[str, Tool] = {}
-        for remote in remotes:
-            name = names[remote.server, remote.remote_name]
-            if is_offered(self._servers[remote.server].config, remote.remote_name, remote.annotations):
-                tool = self._present(name, remote)
-                if tool is not None:
-                    tools[name] = tool
-        self._former |= self._tools.keys()
-        self._tools = self._limited(tools)
+        self._toolbox.fill(list(self._servers.values()))
         after = [(t.name, t.description, t.input_schema) for t in self.tools()]
-        if before != after and not quietly and self._on_change is not None:
+        if before != after and self._tasks and self._on_change is not None:
             self._on_change()
-
-    def _present(self, name: str, remote: RemoteTool) -> Tool | None:
-        """Present a tool, once for as long as neither it nor its name changes."""
-        known = self._presented.get(name)
-        if known is not None and known[0] == remote:
-            return known[1]
-        tool = present(
-            name,
-            remote,
-            profile=self.config.schema_profile,
-            max_description_chars=self.config.max_description_chars,
-        )
-        self._presented[name] = remote, tool
-        return tool
-
-    def _limited(self, tools: dict[str, Tool]) -> dict[str, Tool]:
-        """Keep `max_tools` of them: the servers as configured, each server's tools by name."""
-        most = self.config.max_tools
-        if len(tools) <= most:
-            return tools
-        order = list(self._servers)
-        ranked = sorted(tools.values(), key=lambda tool: (order.index(tool.server), tool.name))
-        kept = {tool.name for tool in ranked[:most]}
-        left = ", ".join(tool.name for tool in ranked[most : most + 10])
-        logger.warning(
-            "more than max_tools = %d tools; not offered: %s%s", most, left, ", …" * (len(tools) > most + 10)
-        )
-        return {name: tool for name, tool in tools.items() if name in kept}

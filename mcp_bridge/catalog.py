@@ -77,7 +77,7 @@ async def list_tools(connection: Connection, seconds: float, now: Callable[[], f
     A server that announces no tools is not asked. If a later page fails, the earlier ones
     are kept. Raises `BridgeError` if there is not even a first page.
     """
-    if connection.capabilities and "tools" not in connection.capabilities:
+    if connection.agreement is not None and not connection.agreement.offers_tools:
         return Listing()
     entries: list[Any] = []
     problems: list[str] = []

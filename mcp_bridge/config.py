@@ -19,7 +19,8 @@ from typing import Any, Literal
 
 from .cleaning import encodable
 from .errors import ConfigError
-from .server_config import ServerConfig, parse_server
+from .server_config import ServerConfig
+from .server_entry import parse_server
 from .variables import Expander
 
 MAX_FILE_BYTES = 4 * 2**20

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .cleaning import clean_label, truncate
+from .deadline import Deadline
 from .errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
+from .handshake import Agreement, shake_hands
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Channel, session_streams
@@ -44,22 +45,12 @@ class SessionExpired(ServerUnavailable):
     """The server has forgotten the session and did not look at the call (HTTP 404)."""
 
 
-@dataclass(frozen=True)
-class Deadline:
-    """How long a call may take: `idle` seconds without progress, `total` seconds altogether."""
-
-    idle: float
-    total: float
-
-
 class Connection:
     """A session with one server. Made by `open`; `close_soon` or `close` ends it."""
 
     def __init__(self, config: ServerConfig, route: Route, redact: Callable[[str], str]) -> None:
         self.server = config.name
-        self.capabilities: Mapping[str, Any] = {}
-        self.server_info: Mapping[str, Any] = {}
-        self.protocol_version = ""
+        self.agreement: Agreement | None = None
         self.on_list_changed: Callable[[Connection], None] = lambda connection: None
         self.on_end: Callable[[Connection], None] = lambda connection: None
         self._route = route
@@ -157,7 +148,8 @@ class Connection:
         task = asyncio.create_task(_sdk.request(session, method, params), name=f"mcp {method}")
         self._requests.add(task)
         try:
-            await self._wait(task, token, deadline)
+            self._progress_at[token] = asyncio.get_running_loop().time()
+            await deadline.wait(task, lambda: self._progress_at[token], self.server)
             if task.cancelled():  # not our caller: the session was closed under this call
                 raise ConnectionError
             return task.result()
@@ -170,21 +162,6 @@ class Connection:
             self._requests.discard(task)
             self._progress_at.pop(token, None)
             task.cancel()
-
-    async def _wait(self, task: asyncio.Task[Any], token: object, deadline: Deadline) -> None:
-        """Wait for an answer; each progress report starts the idle time anew."""
-        loop = asyncio.get_running_loop()
-        started = self._progress_at[token] = loop.time()
-        while not task.done():
-            now = loop.time()
-            idle_left = self._progress_at[token] + deadline.idle - now
-            total_left = started + deadline.total - now
-            if total_left <= 0 < idle_left or (idle_left <= 0 and deadline.total <= deadline.idle):
-                raise CallTimeout(f"not done after {round(deadline.total, 1):g} s in all", server=self.server)
-            if idle_left <= 0:
-                text = f"no answer and no progress for {deadline.idle:g} s"
-                raise CallTimeout(text, server=self.server)
-            await asyncio.wait({task}, timeout=max(min(idle_left, total_left), 0))
 
     def _abandon(self, token: object, reason: str) -> None:
         """Tell the server to stop working on a call, and begin no other on this session."""
@@ -263,42 +240,18 @@ class Connection:
             await asyncio.wait(self._farewells)
 
     async def _initialize(self, session: ClientSession) -> ServerUnavailable | None:
-        """Do the handshake (specification, "Lifecycle"); return why it failed, if it did."""
-        from . import _sdk
-
-        params = {
-            "protocolVersion": _sdk.LATEST_PROTOCOL_VERSION,
-            "capabilities": self._filter.capabilities(),
-            "clientInfo": _sdk.CLIENT_INFO,
-        }
+        """Do the handshake; return why it failed, if it did."""
         try:
-            try:
-                result = await _sdk.request(session, "initialize", params)
-            except RpcError as error:
-                older = _offered(error.data, _sdk.PROTOCOL_VERSIONS)
-                if older is None:
-                    raise
-                result = await _sdk.request(session, "initialize", {**params, "protocolVersion": older})
+            self.agreement = await shake_hands(session, self._filter.capabilities())
+        except ServerUnavailable as error:
+            return ServerUnavailable(self._redact(error.message), server=self.server, retry=error.retry)
         except (RpcError, ConnectionError) as error:
             if self._ended.is_set() or not isinstance(error, RpcError):
                 return ServerUnavailable(await self._why_ended(), server=self.server)
             if isinstance(failed := self._answered(error), ServerUnavailable):
                 return failed
-            text = self._redact(truncate(clean_label(error.message), _TEXT_CHARS))
-            return ServerUnavailable(
-                f"refused initialize: {text}", server=self.server, retry=error.code not in _NOT_UNDERSTOOD
-            )
-        version = result.get("protocolVersion")
-        if version not in _sdk.PROTOCOL_VERSIONS:
-            shown = "no protocol version" if version is None else f"protocol version {version}"
-            known = ", ".join(_sdk.PROTOCOL_VERSIONS)
-            text = f"speaks {truncate(clean_label(shown), 60)}; known here: {known}"
-            return ServerUnavailable(text, server=self.server, retry=False)
-        self.protocol_version = str(version)
-        self.capabilities = _table(result.get("capabilities"))
-        self.server_info = _table(result.get("serverInfo"))
-        _sdk.adopt(session, self.protocol_version)
-        await _sdk.notify(session, "notifications/initialized")
+            text = f"refused initialize: {truncate(clean_label(failed.message), _TEXT_CHARS)}"
+            return ServerUnavailable(text, server=self.server, retry=error.code not in _NOT_UNDERSTOOD)
         return None
 
     async def _until_over(self) -> None:
@@ -340,14 +293,3 @@ async def _import_sdk() -> ModuleType:
     if _sdk_module is None:
         _sdk_module = await asyncio.to_thread(import_module, f"{__package__}._sdk")
     return _sdk_module
-
-
-def _offered(data: object, known: Sequence[str]) -> str | None:
-    """Return the newest version that a refusal names as supported (specification, "Lifecycle")."""
-    supported = data.get("supported") if isinstance(data, Mapping) else None
-    fitting = [version for version in known if isinstance(supported, list) and version in supported]
-    return max(fitting, default=None)
-
-
-def _table(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -14,7 +14,8 @@ from .errors import ServerUnavailable
 from .server_config import ServerConfig
 from .wire.framing import Broken, Message
 from .wire.http_failure import HttpFailure, is_loopback
-from .wire.http_guard import EventInjection, HttpGuard
+from .wire.http_guard import HttpGuard
+from .wire.http_stream import EventInjection
 
 logger = logging.getLogger(__name__)
 httpx = _sdk.httpx

@@ -11,18 +11,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from .. import _sdk
 from ..cleaning import clean_label, truncate
 from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
-from .http_failure import CODE, HttpFailure, from_exception, from_status
-from .sse import Event, EventReader, encode_event
+from .http_failure import HttpFailure, from_exception, from_status
+from .http_stream import DETAIL_CHARS, EventInjection, EventStream, InjectedStream, Waiting, error_message, origin
 
 httpx = _sdk.httpx
 logger = logging.getLogger(__name__)
@@ -30,43 +28,9 @@ logger = logging.getLogger(__name__)
 MAX_REDIRECTS = 5
 DELETE_SECONDS = 2.0
 """How long the end of a session may take to be told to the server."""
-DETAIL_CHARS = 200
 DETAIL_BYTES = 64 * 1024
 _HOP_HEADERS = frozenset({"content-length", "content-encoding", "transfer-encoding", "content-type"})
 _JSON, _SSE = "application/json", "text/event-stream"
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """The JSON-RPC request that an HTTP request carries."""
-
-    id: Any
-    method: str
-
-
-class EventInjection:
-    """Puts answers into an open event stream that the server itself cannot give any more (old SSE)."""
-
-    def __init__(self, url: str, prefix: str) -> None:
-        self._url = url
-        self._prefix = prefix.rstrip("/")
-        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self.waiting: dict[str, Waiting] = {}
-
-    def fail(self, waiting: Waiting, failure: HttpFailure) -> None:
-        self.waiting.pop(str(waiting.id), None)
-        message = {"jsonrpc": "2.0", "id": waiting.id, "error": failure.as_error()}
-        self.queue.put_nowait(_message_event(message))
-
-    def endpoint(self, data: str) -> str | None:
-        """Return the address for messages that an `endpoint` event names, None if it may not be used.
-
-        Relative text is resolved as RFC 3986 says; a proxy that serves the server below a
-        prefix, which the server does not know, is what `sse_prefix` is for.
-        """
-        target = self._prefix + data if self._prefix and data.startswith("/") else data
-        address = urljoin(self._url, target.strip())
-        return address if _origin(address) == _origin(self._url) else None
 
 
 class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
@@ -101,6 +65,10 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
     async def aclose(self) -> None:
         await self._client.aclose()
 
+    def _note(self, failure: HttpFailure) -> None:
+        """Keep the first failure that belonged to no request."""
+        self.failure = self.failure or failure
+
     async def _send(self, request: Any) -> Any:
         """Send a request, following redirects within its origin that keep its method."""
         for _ in range(MAX_REDIRECTS):
@@ -108,7 +76,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             following = response.next_request
             if following is None or following.method != request.method:
                 return response
-            if _origin(str(following.url)) != _origin(str(request.url)) or following.url.userinfo:
+            if origin(str(following.url)) != origin(str(request.url)) or following.url.userinfo:
                 return response
             await response.aclose()
             request = following
@@ -129,9 +97,9 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
                 await response.aclose()
                 text = f"{request.url.host} answered with '{kind[:80]}' instead of an event stream"
                 return self._failed(request, None, HttpFailure(text, status))
-            return _stream_response(response, _InjectedStream(response, self, self._injection, self._limit))
+            return _stream_response(response, InjectedStream(response, self._note, self._injection, self._limit))
         if kind.startswith(_SSE):
-            return _stream_response(response, _EventStream(response, waiting, self._limit))
+            return _stream_response(response, EventStream(response, waiting, self._limit))
         if request.method == "DELETE":
             await response.aclose()
             return httpx.Response(204)
@@ -187,136 +155,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             reason = f"the server answered {status} with {what if body else 'nothing'}"
             if parsed.broken is not None:
                 reason = f"the server's answer cannot be used: {parsed.broken.reason}"
-        return _error(waiting.id, reason)
-
-
-class _EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
-    """An event stream of the server, rewritten; it ends with an answer to the request that it was for."""
-
-    def __init__(self, response: Any, waiting: Waiting | None, limit: int) -> None:
-        self._response = response
-        self._waiting = {str(waiting.id): waiting} if waiting is not None else {}
-        self._for_one = waiting is not None
-        self._reader = EventReader(limit)
-        self._resumable = False
-        self._reason = "the stream ended without an answer"
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._response.aiter_bytes():
-                for event in self._reader.feed(chunk) if chunk else ():
-                    for piece in self._rewrite(event):
-                        yield piece
-            for event in self._reader.feed(b""):
-                for piece in self._rewrite(event):
-                    yield piece
-        except (httpx.HTTPError, OSError) as error:
-            self._reason = f"the connection was lost before the answer: {error or type(error).__name__}"
-        # With an event id the SDK asks the server to go on where it stopped.
-        for waiting in self._waiting.values() if not self._resumable else ():
-            failure = HttpFailure(self._reason)
-            yield _message_event({"jsonrpc": "2.0", "id": waiting.id, "error": failure.as_error()})
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
-
-    def _rewrite(self, event: Event) -> list[bytes]:
-        self._resumable = self._resumable or event.id is not None
-        if event.name != "message":
-            return []
-        awaited = dict(self._waiting)
-        messages, doubt = _messages(event, self._waiting)
-        self._reason = doubt or self._reason
-        if self._for_one:  # the SDK takes any answer for the end of the stream: only the right one may pass
-            messages = [one for one in messages if "method" in one or str(one.get("id")) in awaited]
-        if not messages and event.id is not None:
-            return [encode_event(Event(id=event.id, retry=event.retry))]
-        return [_message_event(message, event) for message in messages]
-
-
-class _InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
-    """The one event stream of the old SSE transport, into which failures of posts are put."""
-
-    def __init__(self, response: Any, guard: HttpGuard, injection: EventInjection, limit: int) -> None:
-        self._response = response
-        self._guard = guard
-        self._injection = injection
-        self._reader = EventReader(limit)
-        self._pump = asyncio.ensure_future(self._read())
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        while (piece := await self._injection.queue.get()) is not None:
-            yield piece
-
-    async def aclose(self) -> None:
-        self._pump.cancel()
-        await asyncio.gather(self._pump, return_exceptions=True)
-        await self._response.aclose()
-
-    async def _read(self) -> None:
-        queue = self._injection.queue
-        try:
-            async for chunk in self._response.aiter_bytes():
-                for event in self._reader.feed(chunk) if chunk else ():
-                    for piece in self._rewrite(event):
-                        queue.put_nowait(piece)
-        except (httpx.HTTPError, OSError) as error:
-            self._guard.failure = self._guard.failure or from_exception(error, str(self._response.url))
-        finally:
-            queue.put_nowait(None)
-
-    def _rewrite(self, event: Event) -> list[bytes]:
-        if event.name == "endpoint":
-            address = self._injection.endpoint(event.data)
-            if address is None:
-                text = f"the server wants its messages at another origin: {public_url(event.data)}"
-                self._guard.failure = HttpFailure(truncate(clean_label(text), DETAIL_CHARS), 403)
-                raise OSError(text)
-            return [encode_event(Event("endpoint", address))]
-        if event.name != "message":
-            return []
-        messages, doubt = _messages(event, self._injection.waiting)
-        if doubt:
-            logger.debug("an error that names no request: %s", doubt)
-        return [_message_event(message) for message in messages]
-
-
-def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message], str]:
-    """Return the messages in an event, in the form that the SDK takes, and an error that names no request.
-
-    Answers are taken out of `waiting`, by the text of their ids.
-    """
-    only = next(iter(waiting.values())) if len(waiting) == 1 else None
-    if event.too_long:
-        found: list[Message] = [_error(None, "the server's answer is too long")]
-    else:
-        parsed = parse_line(event.data.encode("utf-8", "replace").replace(b"\n", b" "))
-        found = parsed.messages
-        if parsed.broken is not None:
-            found.append(_error(parsed.broken.id, f"the server's answer cannot be used: {parsed.broken.reason}"))
-    standard: list[Message] = []
-    doubt = ""
-    for message in found:
-        named = message.get("id") is not None
-        owner = waiting.get(str(message.get("id"))) or (None if named else only)
-        if "method" not in message and not named and "result" not in message:
-            doubt = clean_label(str((message.get("error") or {}).get("message", "")))[:DETAIL_CHARS]
-            continue
-        answer = standard_form(message, owner.id if owner else None, owner.method if owner else "")
-        if answer is not None:
-            standard.append(answer)
-            if owner is not None and "method" not in answer:
-                waiting.pop(str(owner.id), None)
-    return standard, doubt
-
-
-def _error(request_id: Any, text: str) -> Message:
-    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": CODE, "message": text}}
-
-
-def _message_event(message: Message, event: Event | None = None) -> bytes:
-    event = event or Event()
-    return encode_event(Event("message", json.dumps(message), event.id, event.retry))
+        return error_message(waiting.id, reason)
 
 
 def _waiting(request: Any) -> Waiting | None:
@@ -356,10 +195,3 @@ def _json_response(response: Any, message: Message) -> Any:
 
 def _stream_response(response: Any, stream: Any) -> Any:
     return httpx.Response(200, headers=[*_kept_headers(response), ("content-type", _SSE)], stream=stream)
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port; an upgrade to https on the same host counts as the same."""
-    parts = urlsplit(url)
-    default = {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, (parts.hostname or "").lower(), parts.port or default

@@ -1,0 +1,35 @@
+"""How long a call may take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import CallTimeout
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """`idle` seconds without progress, `total` seconds altogether."""
+
+    idle: float
+    total: float
+
+    async def wait(self, task: asyncio.Task[Any], progress_at: Callable[[], float], server: str) -> None:
+        """Wait until the task is done; `progress_at` tells when progress was last heard of (loop time).
+
+        Raises `CallTimeout`, and then leaves the task running.
+        """
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        while not task.done():
+            now = loop.time()
+            idle_left = progress_at() + self.idle - now
+            total_left = started + self.total - now
+            if total_left <= 0 and (idle_left > 0 or self.total <= self.idle):
+                raise CallTimeout(f"not done after {round(self.total, 1):g} s in all", server=server)
+            if idle_left <= 0:
+                raise CallTimeout(f"no answer and no progress for {round(self.idle, 1):g} s", server=server)
+            await asyncio.wait({task}, timeout=max(min(idle_left, total_left), 0))

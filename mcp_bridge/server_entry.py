@@ -1,0 +1,273 @@
+"""A raw table of the configuration, checked into a `ServerConfig`.
+
+A wrong table never raises: it becomes a `ServerConfig` whose `error` says what is
+wrong, so that it costs only itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from . import redaction
+from .server_config import TRANSPORTS, ServerConfig, ToolRules, Transport
+from .variables import Expander, MissingVariable
+
+
+class EntryError(Exception):
+    """What is wrong with an entry; `key` is the path inside it (`env.PORT`)."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def parse_server(
+    name: str, table: object, *, base: Path, expander: Expander, defaults: Mapping[str, Any] | None = None
+) -> tuple[ServerConfig, str]:
+    """Return the checked entry and the key that its error is about ("" if none).
+
+    `base` is the folder of the configuration file, the default working directory.
+    """
+    reader = _Reader(name, expander)
+    try:
+        if not isinstance(table, Mapping):
+            raise EntryError("", f"must be a table, not {_kind(table)}")
+        raw = {**(defaults or {}), **table}
+        return reader.read(raw, base), ""
+    except MissingVariable as missing:
+        message = f"{missing}; set it where the bot is started, or write ${{{missing.name}:-default}}"
+        return _failed(name, reader, message), reader.key
+    except EntryError as wrong:
+        return _failed(name, reader, str(wrong)), wrong.key
+
+
+def _failed(name: str, reader: _Reader, message: str) -> ServerConfig:
+    return ServerConfig(
+        name=name,
+        enabled=reader.enabled,
+        error=message,
+        warnings=tuple(reader.warnings),
+        secrets=reader.found_secrets(),
+    )
+
+
+def _kind(value: object) -> str:
+    names = {"dict": "a table", "list": "a list", "str": "a string", "bool": "true/false", "int": "a number"}
+    return names.get(type(value).__name__, f"a {type(value).__name__}")
+
+
+class _Reader:
+    """Reads the keys of one entry; `key` is the one being read, for the error message."""
+
+    def __init__(self, name: str, expander: Expander) -> None:
+        self.name = name
+        self.key = ""
+        self.enabled = True
+        self.warnings: list[str] = []
+        self._expander = expander
+        self._secrets: set[str] = set()
+
+    def read(self, raw: Mapping[str, Any], base: Path) -> ServerConfig:
+        values = {_ALIASES.get(key, key): value for key, value in raw.items()}
+        self._warn_unknown(values)
+        self.enabled = not self.boolean("disabled", values["disabled"]) if "disabled" in values else True
+        if "enabled" in values:
+            self.enabled = self.boolean("enabled", values["enabled"])
+        if not self.enabled:  # its variables may be unset, its program gone: nothing else matters
+            return ServerConfig(name=self.name, enabled=False)
+        parsed: dict[str, Any] = {}
+        for key, value in values.items():
+            if key in _PARSERS and value is not None:
+                self.key = key
+                parsed[key] = _PARSERS[key](self, key, value)
+        self._place(parsed)
+        parsed.setdefault("cwd", str(base))
+        parsed["cwd"] = str(base / parsed["cwd"])
+        config = ServerConfig(name=self.name, warnings=tuple(self.warnings), **parsed)
+        return replace(config, secrets=self.found_secrets(), identity=_identity(values, config))
+
+    def found_secrets(self) -> frozenset[str]:
+        return frozenset(filter(redaction.is_secret_value, self._secrets | self._expander.secrets))
+
+    def _warn_unknown(self, values: Mapping[str, Any]) -> None:
+        known = [*_PARSERS, *_ALIASES, "enabled"]
+        for key in values:
+            if key not in _PARSERS and key not in ("enabled", "disabled", "description"):
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f", did you mean '{near[0]}'?" if near else ""
+                self.warnings.append(f"unknown key '{key}'{hint}")
+
+    def _place(self, parsed: dict[str, Any]) -> None:
+        """Decide the transport: exactly one of program and address, fitting what was stated."""
+        stated = parsed.get("transport")
+        if parsed.get("command") and parsed.get("url") and stated is None:
+            raise EntryError("url", "has both command and url; keep one of them")
+        if stated == "stdio" or (stated is None and not parsed.get("url")):
+            if not parsed.get("command"):
+                raise EntryError("command", "needs command or url")
+            parsed["transport"], parsed["url"] = "stdio", ""
+            head, *rest = parsed["command"]
+            parsed["command"], parsed["args"] = head, (*rest, *parsed.get("args", ()))
+        else:
+            if not parsed.get("url"):
+                raise EntryError("url", f"needs url for transport '{stated}'")
+            parsed["transport"], parsed["command"] = stated or "auto", ""
+
+    # One method per kind of value; each returns the checked value or raises EntryError.
+
+    def boolean(self, key: str, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise EntryError(key, f"must be true or false, not {_kind(value)}")
+        return value
+
+    def text(self, key: str, value: object) -> str:
+        if not isinstance(value, str) or "\0" in value:
+            raise EntryError(key, f"must be a string, not {_kind(value)}")
+        return self._expander(value)
+
+    def scalar(self, key: str, value: object) -> str:
+        """Return a number or a boolean as the text that a program expects (`true`, `8080`)."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (int, float)):
+            return str(value)
+        return self.text(key, value)
+
+    def command(self, key: str, value: object) -> tuple[str, ...]:
+        words = self.words(key, value) if isinstance(value, list) else (self.text(key, value).strip(),)
+        if not words or not words[0]:
+            raise EntryError(key, "is empty")
+        return words
+
+    def words(self, key: str, value: object) -> tuple[str, ...]:
+        if isinstance(value, str):
+            raise EntryError(key, f"must be a list: write {key} = {json.dumps(_split(value))}")
+        if not isinstance(value, list):
+            raise EntryError(key, f"must be a list of strings, not {_kind(value)}")
+        return tuple(self.scalar(f"{key}[{index}]", item) for index, item in enumerate(value))
+
+    def patterns(self, key: str, value: object) -> tuple[str, ...]:
+        value = [value] if isinstance(value, str) else value
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise EntryError(key, "must be a list of strings")
+        return tuple(value)
+
+    def roots(self, key: str, value: object) -> tuple[str, ...]:
+        paths = self.patterns(key, value)
+        return tuple(p if "://" in p else Path(self._expander(p)).absolute().as_uri() for p in paths)
+
+    def variables(self, key: str, value: object) -> dict[str, str]:
+        """Return `env` or `headers`: a flat table, its secrets noted."""
+        if not isinstance(value, Mapping):
+            raise EntryError(key, f"must be a table, not {_kind(value)}")
+        checked: dict[str, str] = {}
+        for name, item in value.items():
+            self.key = path = f"{key}.{name}"
+            if isinstance(item, (Mapping, list)) or item is None:
+                raise EntryError(path, f"must be a string, a number or true/false, not {_kind(item)}")
+            checked[str(name)] = text = self.scalar(path, item)
+            if key == "headers":
+                if any(c in text or c in str(name) for c in "\r\n\0"):
+                    raise EntryError(path, "must not contain line breaks")
+                self._secrets |= redaction.header_secrets(text)
+            elif isinstance(item, str) and redaction.is_secret_name(str(name)):
+                # A default written in the file is no secret: what was set is remembered already.
+                self._secrets |= set() if ":-" in item else {text}
+        return checked
+
+    def inherit(self, key: str, value: object) -> bool | tuple[str, ...]:
+        return value if isinstance(value, bool) else self.patterns(key, value)
+
+    def address(self, key: str, value: object) -> str:
+        url = self.text(key, value).strip()
+        if not url.lower().startswith(("http://", "https://")):
+            raise EntryError(key, "must begin with http:// or https://")
+        self._secrets |= redaction.url_secrets(url)
+        return url
+
+    def token(self, key: str, value: object) -> str:
+        token = self.text(key, value).strip()
+        self._secrets.add(token)
+        return token
+
+    def seconds(self, key: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+            raise EntryError(key, "must be a number of seconds above 0")
+        return float(value)
+
+    def count(self, key: str, value: object) -> int:
+        least = 0 if key == "warm" else 1
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise EntryError(key, f"must be a whole number, at least {least}")
+        return value
+
+    def transport(self, key: str, value: object) -> Transport:
+        if not isinstance(value, str) or value not in TRANSPORTS:
+            raise EntryError(key, f"must be one of {', '.join(TRANSPORTS)}")
+        return TRANSPORTS[value]
+
+    def choice(self, key: str, value: object) -> str:
+        allowed = _CHOICES[key]
+        if value not in allowed:
+            raise EntryError(key, f"must be one of {', '.join(allowed)}")
+        return str(value)
+
+    def rules(self, key: str, value: object) -> ToolRules:
+        if not isinstance(value, Mapping) or set(value) - {"allow", "deny"}:
+            raise EntryError(key, 'must be a table such as { allow = ["*"], deny = ["delete_*"] }')
+        return ToolRules(**{side: self.patterns(f"{key}.{side}", globs) for side, globs in value.items()})
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _identity(raw: Mapping[str, Any], config: ServerConfig) -> str:
+    """Describe the unexpanded entry without values of `env` and `headers`, userinfo and query."""
+    kept: dict[str, Any] = {key: raw[key] for key in ("command", "args", "cwd", "transport") if key in raw}
+    kept |= {key: sorted(map(str, raw[key])) for key in ("env", "headers") if raw.get(key)}
+    kept["url"] = redaction.public_url(str(raw.get("url", "")))
+    return json.dumps([config.name, kept, config.cwd], sort_keys=True, default=str)
+
+
+_CHOICES = {"session": ("fresh", "shared", "chat"), "elicitation": ("decline", "defaults")}
+_ALIASES = {"type": "transport"}
+_PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
+    "command": _Reader.command,
+    "args": _Reader.words,
+    "cwd": _Reader.text,
+    "env": _Reader.variables,
+    "inherit_env": _Reader.inherit,
+    "url": _Reader.address,
+    "transport": _Reader.transport,
+    "headers": _Reader.variables,
+    "bearer": _Reader.token,
+    "verify": _Reader.boolean,
+    "ca_file": _Reader.text,
+    "sse_prefix": _Reader.text,
+    "session": _Reader.choice,
+    "warm": _Reader.count,
+    "idle_timeout": _Reader.seconds,
+    "max_sessions": _Reader.count,
+    "connect_timeout": _Reader.seconds,
+    "first_start_timeout": _Reader.seconds,
+    "call_timeout": _Reader.seconds,
+    "max_call_time": _Reader.seconds,
+    "max_result_chars": _Reader.count,
+    "tools": _Reader.rules,
+    "chats": _Reader.patterns,
+    "users": _Reader.patterns,
+    "roots": _Reader.roots,
+    "elicitation": _Reader.choice,
+    "pin": _Reader.boolean,
+}

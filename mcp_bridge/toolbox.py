@@ -1,0 +1,68 @@
+"""The tools that are offered now, under their public names."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from .catalog import RemoteTool, Tool, present
+from .config import BridgeConfig
+from .naming import assign_names
+from .policy import is_offered
+from .server import Server
+
+logger = logging.getLogger(__name__)
+
+_SHOWN_LEFT_OUT = 10
+
+
+class Toolbox:
+    """`tools` by public name; `former` holds names that were offered once and are known as gone."""
+
+    def __init__(self, config: BridgeConfig) -> None:
+        self.tools: dict[str, Tool] = {}
+        self.former: set[str] = set()
+        self._config = config
+        self._presented: dict[str, tuple[RemoteTool, Tool | None]] = {}
+        self._left_out: list[str] = []
+
+    def fill(self, servers: Sequence[Server]) -> None:
+        """Name and present the tools that these servers list, whether they are up or not."""
+        remotes = [tool for server in servers for tool in server.listing.tools]
+        names = {(t.server, t.remote_name): name for name, t in assign_names(remotes).items()}
+        configs = {server.config.name: server.config for server in servers}
+        tools: dict[str, Tool] = {}
+        for remote in remotes:
+            if is_offered(configs[remote.server], remote.remote_name, remote.annotations):
+                name = names[remote.server, remote.remote_name]
+                tool = self._present(name, remote)
+                if tool is not None:
+                    tools[name] = tool
+        self.former |= self.tools.keys()
+        self.tools = self._limited(tools, list(configs))
+
+    def _present(self, name: str, remote: RemoteTool) -> Tool | None:
+        """Present a tool, once for as long as neither it nor its name changes."""
+        known = self._presented.get(name)
+        if known is not None and known[0] == remote:
+            return known[1]
+        tool = present(
+            name,
+            remote,
+            profile=self._config.schema_profile,
+            max_description_chars=self._config.max_description_chars,
+        )
+        self._presented[name] = remote, tool
+        return tool
+
+    def _limited(self, tools: dict[str, Tool], order: list[str]) -> dict[str, Tool]:
+        """Keep `max_tools` of them: the servers as configured, each server's tools by name."""
+        most = self._config.max_tools
+        ranked = sorted(tools.values(), key=lambda tool: (order.index(tool.server), tool.name))
+        left_out = [tool.name for tool in ranked[most:]]
+        if left_out and left_out != self._left_out:
+            shown = ", ".join(left_out[:_SHOWN_LEFT_OUT]) + ", …" * (len(left_out) > _SHOWN_LEFT_OUT)
+            logger.warning("more than max_tools = %d tools; not offered: %s", most, shown)
+        self._left_out = left_out
+        kept = {tool.name for tool in ranked[:most]}
+        return {name: tool for name, tool in tools.items() if name in kept}

@@ -1,0 +1,195 @@
+"""Event streams of a server, rewritten so that the SDK can read them and every request gets its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from .. import _sdk
+from ..cleaning import clean_label, truncate
+from ..redaction import public_url
+from .filter import standard_form
+from .framing import Message, parse_line
+from .http_failure import CODE, HttpFailure, from_exception
+from .sse import Event, EventReader, encode_event
+
+httpx = _sdk.httpx
+logger = logging.getLogger(__name__)
+
+DETAIL_CHARS = 200
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The JSON-RPC request that an HTTP request carries."""
+
+    id: Any
+    method: str
+
+
+class EventInjection:
+    """Puts answers into an open event stream that the server itself cannot give any more (old SSE)."""
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self._url = url
+        self._prefix = prefix.rstrip("/")
+        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.waiting: dict[str, Waiting] = {}
+
+    def fail(self, waiting: Waiting, failure: HttpFailure) -> None:
+        self.waiting.pop(str(waiting.id), None)
+        message = {"jsonrpc": "2.0", "id": waiting.id, "error": failure.as_error()}
+        self.queue.put_nowait(message_event(message))
+
+    def endpoint(self, data: str) -> str | None:
+        """Return the address for messages that an `endpoint` event names, None if it may not be used.
+
+        Relative text is resolved as RFC 3986 says; a proxy that serves the server below a
+        prefix, which the server does not know, is what `sse_prefix` is for.
+        """
+        target = self._prefix + data if self._prefix and data.startswith("/") else data
+        address = urljoin(self._url, target.strip())
+        return address if origin(address) == origin(self._url) else None
+
+
+class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
+    """An event stream of the server, rewritten; it ends with an answer to the request that it was for."""
+
+    def __init__(self, response: Any, waiting: Waiting | None, limit: int) -> None:
+        self._response = response
+        self._waiting = {str(waiting.id): waiting} if waiting is not None else {}
+        self._for_one = waiting is not None
+        self._reader = EventReader(limit)
+        self._resumable = False
+        self._reason = "the stream ended without an answer"
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._response.aiter_bytes():
+                for event in self._reader.feed(chunk) if chunk else ():
+                    for piece in self._rewrite(event):
+                        yield piece
+            for event in self._reader.feed(b""):
+                for piece in self._rewrite(event):
+                    yield piece
+        except (httpx.HTTPError, OSError) as error:
+            self._reason = f"the connection was lost before the answer: {error or type(error).__name__}"
+        # With an event id the SDK asks the server to go on where it stopped.
+        for waiting in self._waiting.values() if not self._resumable else ():
+            failure = HttpFailure(self._reason)
+            yield message_event({"jsonrpc": "2.0", "id": waiting.id, "error": failure.as_error()})
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+    def _rewrite(self, event: Event) -> list[bytes]:
+        self._resumable = self._resumable or event.id is not None
+        if event.name != "message":
+            return []
+        awaited = dict(self._waiting)
+        messages, doubt = _messages(event, self._waiting)
+        self._reason = doubt or self._reason
+        if self._for_one:  # the SDK takes any answer for the end of the stream: only the right one may pass
+            messages = [one for one in messages if "method" in one or str(one.get("id")) in awaited]
+        if not messages and event.id is not None:
+            return [encode_event(Event(id=event.id, retry=event.retry))]
+        return [message_event(message, event) for message in messages]
+
+
+class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
+    """The one event stream of the old SSE transport, into which failures of posts are put."""
+
+    def __init__(
+        self, response: Any, fail: Callable[[HttpFailure], None], injection: EventInjection, limit: int
+    ) -> None:
+        self._response = response
+        self._fail = fail
+        self._injection = injection
+        self._reader = EventReader(limit)
+        self._pump = asyncio.ensure_future(self._read())
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (piece := await self._injection.queue.get()) is not None:
+            yield piece
+
+    async def aclose(self) -> None:
+        self._pump.cancel()
+        await asyncio.gather(self._pump, return_exceptions=True)
+        await self._response.aclose()
+
+    async def _read(self) -> None:
+        queue = self._injection.queue
+        try:
+            async for chunk in self._response.aiter_bytes():
+                for event in self._reader.feed(chunk) if chunk else ():
+                    for piece in self._rewrite(event):
+                        queue.put_nowait(piece)
+        except (httpx.HTTPError, OSError) as error:
+            self._fail(from_exception(error, str(self._response.url)))
+        finally:
+            queue.put_nowait(None)
+
+    def _rewrite(self, event: Event) -> list[bytes]:
+        if event.name == "endpoint":
+            address = self._injection.endpoint(event.data)
+            if address is None:
+                text = f"the server wants its messages at another origin: {public_url(event.data)}"
+                self._fail(HttpFailure(truncate(clean_label(text), DETAIL_CHARS), 403))
+                raise OSError(text)
+            return [encode_event(Event("endpoint", address))]
+        if event.name != "message":
+            return []
+        messages, doubt = _messages(event, self._injection.waiting)
+        if doubt:
+            logger.debug("an error that names no request: %s", doubt)
+        return [message_event(message) for message in messages]
+
+
+def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message], str]:
+    """Return the messages in an event, in the form that the SDK takes, and an error that names no request.
+
+    Answers are taken out of `waiting`, by the text of their ids.
+    """
+    only = next(iter(waiting.values())) if len(waiting) == 1 else None
+    if event.too_long:
+        found: list[Message] = [error_message(None, "the server's answer is too long")]
+    else:
+        parsed = parse_line(event.data.encode("utf-8", "replace").replace(b"\n", b" "))
+        found = parsed.messages
+        if parsed.broken is not None:
+            found.append(error_message(parsed.broken.id, f"the server's answer cannot be used: {parsed.broken.reason}"))
+    standard: list[Message] = []
+    doubt = ""
+    for message in found:
+        named = message.get("id") is not None
+        owner = waiting.get(str(message.get("id"))) or (None if named else only)
+        if "method" not in message and not named and "result" not in message:
+            doubt = clean_label(str((message.get("error") or {}).get("message", "")))[:DETAIL_CHARS]
+            continue
+        answer = standard_form(message, owner.id if owner else None, owner.method if owner else "")
+        if answer is not None:
+            standard.append(answer)
+            if owner is not None and "method" not in answer:
+                waiting.pop(str(owner.id), None)
+    return standard, doubt
+
+
+def error_message(request_id: Any, text: str) -> Message:
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": CODE, "message": text}}
+
+
+def message_event(message: Message, event: Event | None = None) -> bytes:
+    event = event or Event()
+    return encode_event(Event("message", json.dumps(message), event.id, event.retry))
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port; an upgrade to https on the same host counts as the same."""
+    parts = urlsplit(url)
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or default
