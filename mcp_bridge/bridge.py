@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .approvals import Approvals, Change
 from .arguments import ArgumentsError, parse_arguments
 from .catalog import Tool
 from .config import BridgeConfig
@@ -94,9 +95,9 @@ class Bridge:
             logger.warning("%s", warning)
         around = Surroundings(self._guardian, self._redact, self.config.max_message_mib * 2**20)
         budget = SpareBudget(self.config.max_spares)
-        snapshots = Snapshots(self._data_dir)
+        snapshots, approvals = Snapshots(self._data_dir), Approvals(self._data_dir)
         for config in self.config.servers:
-            self._servers[config.name] = Server(config, around, budget, snapshots, self._rebuild)
+            self._servers[config.name] = Server(config, around, budget, snapshots, approvals, self._rebuild)
         self._rebuild()
         for name, server in self._servers.items():
             if self._only is not None and name not in self._only:
@@ -172,6 +173,17 @@ class Bridge:
         enabled = [one for one in self._servers.values() if one.config.enabled and not one.config.error]
         await asyncio.gather(*(server.discover() for server in enabled))
 
+    async def accept(self, server: str) -> list[Change]:
+        """Accept the tools of a server as they are now; return what that changes.
+
+        Raises `ToolNotFound` if there is no such server, `BridgeError` if it cannot list them.
+        """
+        if server not in self._servers:
+            near = tuple(difflib.get_close_matches(server, self._servers, NEAR_NAMES, cutoff=0.3))
+            hint = f"; near: {', '.join(near)}" if near else ""
+            raise ToolNotFound(f"there is no server '{server}'{hint}", near=near)
+        return await self._servers[server].accept()
+
     async def close(self) -> None:
         """End every session and server; safe to call from any task, and more than once."""
         tasks, self._tasks = self._tasks, []
@@ -208,7 +220,8 @@ class Bridge:
         hint = f"; near: {', '.join(near)}" if near else ""
         where = f" on MCP server '{owner.config.name}'" if owner else ""
         what = f"tool '{name}' is no longer available" if name in self._toolbox.former else f"there is no tool '{name}'"
-        raise ToolNotFound(what + where + hint, server=owner.config.name if owner else None, near=near)
+        note = f" ({owner.note})" if owner and owner.note else ""
+        raise ToolNotFound(what + where + note + hint, server=owner.config.name if owner else None, near=near)
 
     def _owner(self, name: str) -> Server | None:
         """Return the server whose prefix a name begins with, the longest such prefix."""

@@ -9,8 +9,10 @@ import os
 from collections.abc import Callable
 from typing import Literal
 
+from .approvals import Approvals, Change
 from .backoff import Backoff
 from .catalog import Listing, list_tools
+from .cleaning import clean_label, truncate
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable
 from .pool import SessionPool, SpareBudget
@@ -45,6 +47,7 @@ class Server:
         around: Surroundings,
         budget: SpareBudget,
         snapshots: Snapshots,
+        approvals: Approvals,
         on_listing: Callable[[], None],
     ) -> None:
         self.config = config
@@ -58,7 +61,10 @@ class Server:
         """Set once the first start has succeeded or failed."""
         self._around = around
         self._snapshots = snapshots
+        self._approvals = approvals
         self._on_listing = on_listing
+        self.note = ""
+        self._reported: list[Change] = []
         self._again = asyncio.Event()
         self._retries = Backoff(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
         self._storm = Backoff(SETTLE_SECONDS, MAX_SETTLE_SECONDS)
@@ -75,7 +81,8 @@ class Server:
         elif config.error:
             self._fail(ServerUnavailable(config.error, server=config.name, retry=False))
         else:
-            self.listing = snapshots.load(config) or Listing()
+            stored = snapshots.load(config)
+            self.listing = approvals.review(config, stored)[0] if stored else Listing()
 
     @property
     def offers_tools(self) -> bool:
@@ -117,9 +124,22 @@ class Server:
             except Exception as error:  # a fault of ours must cost this server alone
                 logger.exception("listing the tools of MCP server '%s' failed", self.config.name)
                 return self._fail(ServerUnavailable(f"internal error: {error!r}", server=self.config.name))
-            self._accept(listing)
+            offered, changes = await asyncio.to_thread(self._approvals.review, self.config, listing)
+            self._report(changes)
+            self._accept(offered)
             await asyncio.to_thread(self._snapshots.save, self.config, listing)
             return None
+
+    async def accept(self) -> list[Change]:
+        """Accept the tools as they are now; return what that changes. Raises `BridgeError`."""
+        if self.config.error or not self.config.enabled:
+            raise self.unavailable()
+        async with self._lock:
+            listing = await self._list()
+            changes = await asyncio.to_thread(self._approvals.accept, self.config, listing)
+            self._report([])
+            self._accept(listing)
+            return changes
 
     def refresh_soon(self) -> None:
         """Have the tools listed again in the background."""
@@ -179,13 +199,26 @@ class Server:
             self._storm.reset()
         self._retries.reset()
         self._first_start = False
-        self.state, self.reason, self.listing = "ready", "", listing
+        self.state, self.reason, self.listing = "ready", self.note, listing
         if came_up or not same:
             self._on_listing()
             for problem in listing.problems:
                 logger.warning("MCP server '%s': %s", self.config.name, problem)
             logger.info("MCP server '%s' is ready with %d tools", self.config.name, len(listing.tools))
         self.attempted.set()
+
+    def _report(self, changes: list[Change]) -> None:
+        """Tell the owner which tools are not as they were seen before, and what became of them."""
+        for change in changes if changes != self._reported else ():
+            tool = truncate(clean_label(change.tool), 80)
+            what = f"tool '{tool}' of MCP server '{self.config.name}' has changed"
+            if self.config.pin:
+                what += f" and is withheld until you run: mcp-bridge accept {self.config.name}"
+            logger.warning("%s (%s)", what, self._around.redact(change.difference))
+        self._reported = changes
+        self.note = f"{len(changes)} tools withheld, see: mcp-bridge accept {self.config.name}" * (
+            self.config.pin and bool(changes)
+        )
 
     def _list_changed(self, connection: Connection) -> None:
         logger.debug("MCP server '%s' says that its tools have changed", self.config.name)

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 SALT_BYTES = 32
+_NOTES = "bots.json"
 MAX_FILE_BYTES = 32 * 2**20
 """A stored catalogue larger than this is not ours."""
 
@@ -41,51 +42,61 @@ def default_data_dir() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "mcp-bridge")
 
 
-class Snapshots:
-    """The stored listings of one data folder."""
+def note_bot(config_file: Path, data_dir: Path) -> None:
+    """Leave a note of where a bot keeps the data of its configuration, for the command line to find."""
+    notes, key = _notes(), os.path.realpath(config_file)
+    if notes.get(key) != str(data_dir):
+        file = default_data_dir() / _NOTES
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.write_text(json.dumps({**notes, key: str(data_dir)}), "utf-8")
 
-    def __init__(self, data_dir: Path) -> None:
-        self._folder = data_dir / "catalogue"
+
+def bot_data_dir(config_file: Path | None) -> Path | None:
+    """Return where the bot with that configuration keeps its data, None if no bot has left a note."""
+    folder = _notes().get(os.path.realpath(config_file)) if config_file else None
+    return Path(folder) if folder and Path(folder).is_dir() else None
+
+
+def _notes() -> dict[str, str]:
+    try:
+        notes = json.loads((default_data_dir() / _NOTES).read_text("utf-8"))
+        return {str(key): str(value) for key, value in notes.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+class EntryFiles:
+    """One file per server entry in a folder, named so that nobody learns the entry from it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._salt: bytes | None = None
-        self._warned = False
 
-    def load(self, config: ServerConfig) -> Listing | None:
-        """Return what was stored for an entry, None if nothing usable was."""
-        try:
-            file = self._file(config)
-            if file.stat().st_size > MAX_FILE_BYTES:
-                return None
-            stored = json.loads(file.read_text("utf-8"))
-            if stored["format"] != FORMAT or stored["server"] != config.name:
-                return None
-            return parse_tools(config.name, stored["tools"])
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            logger.debug("the stored tools of '%s' are not usable: %s", config.name, error)
-            return None
+    def read(self, config: ServerConfig) -> bytes:
+        """Return the entry's file. Raises `OSError`, also if it is too large to be ours."""
+        file = self._file(config)
+        if file.stat().st_size > MAX_FILE_BYTES:
+            raise OSError(f"{file} is too large")
+        return file.read_bytes()
 
-    def save(self, config: ServerConfig, listing: Listing) -> None:
-        """Store a listing, in one step: a reader or a crash never sees half of it."""
-        stored = {
-            "format": FORMAT,
-            "server": config.name,
-            "tools": [tool.to_json() for tool in listing.tools],
-        }
+    def write(self, config: ServerConfig, data: bytes) -> None:
+        """Write the entry's file in one step: a reader or a crash never sees half of it."""
+        file = self._file(config)
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
         try:
-            _replace(self._file(config), strict_json.dumps(stored).encode())
-        except OSError as error:
-            if not self._warned:
-                logger.warning("tools cannot be stored in %s: %s", self._folder, error.strerror or error)
-            self._warned = True
+            with open(handle, "wb") as stream:
+                stream.write(data)
+            os.replace(name, file)
+        finally:
+            Path(name).unlink(missing_ok=True)
 
     def _file(self, config: ServerConfig) -> Path:
         digest = hmac.new(self._read_salt(), config.identity.encode(), hashlib.sha256).hexdigest()
-        return self._folder / f"{digest[:32]}.json"
+        return self.folder / f"{digest[:32]}.json"
 
     def _read_salt(self) -> bytes:
         if self._salt is None:
-            file = self._folder / "salt"
+            file = self.folder / "salt"
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
                 with file.open("xb") as stream:  # of two bots that start together one is first
@@ -96,12 +107,33 @@ class Snapshots:
         return self._salt
 
 
-def _replace(file: Path, data: bytes) -> None:
-    """Write a file in one step."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-    try:
-        with open(handle, "wb") as stream:
-            stream.write(data)
-        os.replace(name, file)
-    finally:
-        Path(name).unlink(missing_ok=True)
+class Snapshots:
+    """The stored listings of one data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._files = EntryFiles(data_dir / "catalogue")
+        self._warned = False
+
+    def load(self, config: ServerConfig) -> Listing | None:
+        """Return what was stored for an entry, None if nothing usable was."""
+        try:
+            stored = json.loads(self._files.read(config))
+            if stored["format"] != FORMAT or stored["server"] != config.name:
+                return None
+            return parse_tools(config.name, stored["tools"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            logger.debug("the stored tools of '%s' are not usable: %s", config.name, error)
+            return None
+
+    def save(self, config: ServerConfig, listing: Listing) -> None:
+        """Store a listing."""
+        tools = [tool.to_json() for tool in listing.tools]
+        stored = {"format": FORMAT, "server": config.name, "tools": tools}
+        try:
+            self._files.write(config, strict_json.dumps(stored).encode())
+        except OSError as error:
+            if not self._warned:
+                logger.warning("tools cannot be stored in %s: %s", self._files.folder, error.strerror or error)
+            self._warned = True

@@ -23,6 +23,7 @@ from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
 from ..naming import server_prefix
 from ..result import Media, ToolResult
+from ..snapshot import bot_data_dir
 from .log import set_up_log
 from .report import Report
 
@@ -77,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("arguments", metavar="JSON", nargs="?", default="{}", help='such as {"a": 5}')
     call.add_argument("--chat", metavar="ID", help="act for a chat, such as qq:group:123")
     call.add_argument("--save-media", metavar="DIR", help="write pictures and other media there")
+    accept = commands.add_parser("accept", parents=[common], help="accept a server's changed tools (pin = true)")
+    accept.add_argument("server", metavar="SERVER")
     commands.add_parser("demo", parents=[common], help="the bundled example, end to end")
     return parser
 
@@ -148,10 +151,20 @@ def _save(result: ToolResult, folder: str | None) -> dict[Media, str]:
     return paths
 
 
+async def _accept(options: argparse.Namespace, report: Report) -> int:
+    config = find_config(options.config)
+    data_dir = options.data_dir or bot_data_dir(config.file)
+    async with Bridge(config, data_dir=data_dir, wait=False, only=()) as bridge:
+        with report.progress(f"asking {options.server} for its tools"):
+            changes = await bridge.accept(options.server)
+    report.accepted(options.server, changes)
+    return DONE
+
+
 async def _demo(options: argparse.Namespace, report: Report) -> int:
     from .demo import run
 
     return await run(options.data_dir, report)
 
 
-_COMMANDS = {"list": _list, "call": _call, "demo": _demo}
+_COMMANDS = {"list": _list, "call": _call, "accept": _accept, "demo": _demo}

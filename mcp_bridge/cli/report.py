@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import strict_json
+from ..approvals import Change
 from ..bridge import ServerStatus
 from ..catalog import Tool
 from ..cleaning import clean_label, truncate
@@ -84,6 +85,16 @@ class Report:
         print(f"error: {result.text}" if result.is_error else result.text)
         for path in paths.values():
             print(f"saved: {path}")
+
+    def accepted(self, server: str, changes: Sequence[Change]) -> None:
+        """Tell which tools were accepted in a new form."""
+        if self._as_json:
+            shown = [{"tool": change.tool, "difference": change.difference} for change in changes]
+            self._json({"server": server, "accepted": shown})
+            return
+        for change in changes:
+            print(f"accepted: {clean_label(change.tool)} ({change.difference})")
+        print(f"{len(changes)} changed tools of '{server}' accepted" if changes else "nothing had changed")
 
     def error(self, error: BridgeError) -> None:
         """Print why a command failed: on stderr for people, as the document for programs."""

@@ -20,7 +20,7 @@ from maibot_sdk import MaiBotPlugin
 
 from ..config import BridgeConfig, parse_config
 from ..errors import ConfigError
-from ..snapshot import Snapshots
+from ..snapshot import Snapshots, note_bot
 from ..thread import BridgeThread
 from .base_tool import create_mcp_tool_class
 from .maibot_reload import Reloader, is_own_reload
@@ -119,6 +119,10 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         self._servers = _parse(config)
         self._bridge = BridgeThread(self._servers, data_dir=self._data_dir, on_change=self._changed)
         self._bridge.start()
+        try:
+            note_bot(FOLDER / "config.toml", self._data_dir.absolute())
+        except OSError as error:
+            logger.debug("no note for the command line: %s", error)
 
     async def _take_in(self, config: Mapping[str, Any], reloader: Reloader) -> None:
         """Get to know servers that an edit has added, then reload: so no tool is missing for long."""

@@ -107,3 +107,10 @@ def bot(blank_instance: Callable[[], Path], calculator: str, plain: Callable[...
         host = start(calculator + plain("plain") + plain("private", chats=["qq:123456"]))
         host.wait_for_tools("mcp_calculator_add", "mcp_plain_pid", "mcp_private_pid", **HERE_IN_THE_GROUP)
         yield host
+
+
+@pytest.fixture(scope="module")
+def bare_startup_seconds(blank_instance: Callable[[], Path]) -> float:
+    """Return how long the host takes to start its plugins when ours is not among them."""
+    with RealHost(blank_instance(), None) as host:
+        return host.startup_seconds

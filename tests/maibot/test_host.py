@@ -169,6 +169,27 @@ def test_a_slow_server_joins_later_and_is_there_at_once_after_a_restart(boot: Bo
     assert "mcp_late_pid" in host.tools()
 
 
+def test_a_start_with_known_tools_waits_for_no_server(
+    boot: Boot, plain: Plain, tmp_path: Path, bare_startup_seconds: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three servers that hang do not delay the bot, and their tools are offered at once."""
+    hang = tmp_path / "hang"
+    names = ("one", "two", "three")
+    host = boot("".join(plain(name, "--silent-if", str(hang)) for name in names))
+    tools = [f"mcp_{name}_pid" for name in names]
+    host.wait_for_tools(*tools)
+    assert host.stop() == []
+    hang.touch()
+    host.start()
+    assert set(tools) <= set(host.tools())
+    with capsys.disabled():
+        print(
+            f"\nwith stored tools and three hanging servers the host starts its plugins in"
+            f" {host.startup_seconds:.1f} s, without the plugin in {bare_startup_seconds:.1f} s"
+        )
+    assert host.startup_seconds < bare_startup_seconds + BLOCKED_SECONDS
+
+
 # The owner changes something while the bot runs
 
 
@@ -289,13 +310,6 @@ def test_a_stopped_bot_leaves_nothing_running_and_nothing_in_the_folder(
 
 
 # What it costs
-
-
-@pytest.fixture(scope="module")
-def bare_startup_seconds(blank_instance: Callable[[], Path]) -> float:
-    """Return how long the host takes to start its plugins when ours is not among them."""
-    with RealHost(blank_instance(), None) as host:
-        return host.startup_seconds
 
 
 def test_the_start_up_time_with_and_without_the_plugin(

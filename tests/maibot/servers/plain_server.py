@@ -96,8 +96,10 @@ def main() -> None:
     parser.add_argument("--marker", default="")
     parser.add_argument("--initialize-delay", type=float, default=0, metavar="SECONDS")
     parser.add_argument("--silent", action="store_true", help="read everything, answer nothing")
+    parser.add_argument("--silent-if", default="", metavar="FILE", help="the same, once this file exists")
     parser.add_argument("--stubborn", action="store_true", help="ignore the end of input and SIGTERM")
     options = parser.parse_args()
+    options.silent = options.silent or os.path.exists(options.silent_if)
     if options.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin:
