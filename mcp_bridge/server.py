@@ -124,10 +124,9 @@ class Server:
             except Exception as error:  # a fault of ours must cost this server alone
                 logger.exception("listing the tools of MCP server '%s' failed", self.config.name)
                 return self._fail(ServerUnavailable(f"internal error: {error!r}", server=self.config.name))
-            offered, changes = await asyncio.to_thread(self._approvals.review, self.config, listing)
+            offered, changes = await asyncio.to_thread(self._store, listing)
             self._report(changes)
             self._accept(offered)
-            await asyncio.to_thread(self._snapshots.save, self.config, listing)
             return None
 
     async def accept(self) -> list[Change]:
@@ -188,6 +187,11 @@ class Server:
         self.sessions.renew()  # spares from before may still believe in an older list
         self.sessions.offer(connection)
         return listing
+
+    def _store(self, listing: Listing) -> tuple[Listing, list[Change]]:
+        """Keep a listing for the next start; return what of it may be offered, and what has changed."""
+        self._snapshots.save(self.config, listing)
+        return self._approvals.review(self.config, listing)
 
     def _accept(self, listing: Listing) -> None:
         """Take in a listing that has been read."""
