@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test lint test-maibot clean
+.PHONY: demo test lint test-maibot test-matrix clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -22,6 +22,10 @@ lint: $(TEST)/ready-dev
 # The real bot: about 1 GB, and some minutes the first time.
 test-maibot: $(HOST)/ready
 	$(HOST)/bin/python -m pytest tests/maibot
+
+# Four versions of the SDK on two Pythons: half an hour.
+test-matrix:
+	$(PYTHON) tests/matrix.py
 
 $(DEMO)/ready: pyproject.toml
 	$(PYTHON) -m venv $(DEMO)
@@ -44,4 +48,4 @@ $(HOST)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(DEMO) $(TEST) $(HOST) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

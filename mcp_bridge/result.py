@@ -53,11 +53,6 @@ class ToolResult:
     structured: Any = None
 
 
-def failure_text(server: str, tool: str, reason: str) -> str:
-    """Return the text by which a model learns that a call failed, where, and why."""
-    return f"Tool '{tool}' of MCP server '{server}' reported an error: {reason}"
-
-
 def error_result(reason: str, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult:
     """Return a failed result for an error that is the tool's own, a JSON-RPC error for example."""
     return ToolResult(cut_middle(clean_text(reason).strip() or NO_REASON, max_chars), is_error=True)

@@ -7,23 +7,18 @@ says what the factory reads from a base: which argument names belong to the host
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
 from ..catalog import Tool
-from ..errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound
+from ..errors import BridgeError
 from ..naming import sanitize
-from ..result import ToolResult, failure_text
+from ..result import ToolResult
 from ..schema import rename_parameters
+from ..telling import tell_error, tell_result
 
 Parameter = tuple[str, Any, str, bool, "list[Any] | None"]
 """A host's parameter: name, type, description, required, allowed values or None."""
-
-_ADVICE: Mapping[type[BridgeError], str] = {
-    CallTimeout: "Try once more with a smaller request, or answer without this tool.",
-    ServerUnavailable: "Answer without this tool; trying again at once will not help.",
-    PermissionDenied: "Do not try again; tell the user that it is not allowed here.",
-    ToolNotFound: "Use another tool.",
-}
 
 
 class Caller(Protocol):
@@ -83,11 +78,9 @@ def create_mcp_tool_class(tool: Tool, bridge: Caller, base: type[Any] = BaseTool
         try:
             result = await bridge.call(tool.name, arguments, chat=chat, user=user)
         except BridgeError as error:
-            result = ToolResult(_explain(error, tool), is_error=True)
+            result = ToolResult(tell_error(error, tool.server), is_error=True)
         else:
-            if result.is_error:
-                text = failure_text(tool.server, tool.remote_name, result.text)
-                result = ToolResult(text, True, result.media, result.structured)
+            result = replace(result, text=tell_result(result, tool.server, tool.remote_name))
         answer = getattr(self, "answer", None)
         return cast("dict[str, Any]", answer(result)) if answer else {"content": result.text}
 
@@ -120,13 +113,6 @@ def _tool_arguments(
             if name in schema["properties"] or (free and name not in reserved)
         }
     return {original.get(name, name): value for name, value in arguments.items()}
-
-
-def _explain(error: BridgeError, tool: Tool) -> str:
-    text = error.message
-    if tool.server not in text:
-        text = f"MCP server '{tool.server}': {text}"
-    return f"{text}. {_ADVICE.get(type(error), 'Answer without this tool.')}"
 
 
 def _parameters(schema: Mapping[str, Any]) -> list[Parameter]:

@@ -1,0 +1,177 @@
+"""Tools for any model behind an OpenAI-compatible API, without a package of its own.
+
+`function_definitions` says what the model may call, `StreamedMessage` puts together what
+it answers, `answer_calls` runs its calls side by side, and `converse` is the whole turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..catalog import Tool
+from ..errors import BridgeError
+from ..result import ToolResult
+from ..telling import tell_error, tell_result
+
+MAX_ROUNDS = 10
+"""How often in one turn the model may ask for tools before it must answer."""
+
+
+class Tools(Protocol):
+    """What a conversation needs of a bridge: `Bridge` and `BridgeThread` both have it."""
+
+    def tools(self, chat: str | None = None, user: str | None = None) -> list[Tool]: ...
+
+    async def call(
+        self, name: str, arguments: str | None = None, *, chat: str | None = None, user: str | None = None
+    ) -> ToolResult: ...
+
+
+def function_definitions(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """Return the tools in the form of `tools` in a chat completion request."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
+        }
+        for tool in tools
+    ]
+
+
+def tool_options(tools: Iterable[Tool]) -> dict[str, Any]:
+    """Return the part of a request that offers tools; empty without any, since APIs refuse an empty list."""
+    definitions = function_definitions(tools)
+    return {"tools": definitions} if definitions else {}
+
+
+@dataclass
+class ToolCall:
+    """A call that a model asks for; `arguments` is JSON text as the model wrote it."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass
+class StreamedMessage:
+    """An assistant's message, put together from the deltas of a stream or taken whole.
+
+    Providers send null for what a delta does not hold, leave out ids and indices, and
+    repeat names; calls are kept apart by index, else by a new id.
+    """
+
+    content: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    _by_index: dict[int, ToolCall] = field(default_factory=dict, repr=False)
+
+    def add(self, delta: Any) -> str:
+        """Take in a delta or a whole message (dict or object); return the text that it adds."""
+        text = _get(delta, "content")
+        text = text if isinstance(text, str) else ""
+        self.content += text
+        for part in _get(delta, "tool_calls") or ():
+            self._add_call(part)
+        return text
+
+    def finish(self) -> list[ToolCall]:
+        """Return the calls that name a tool, each under an id of its own."""
+        self.calls = [call for call in self.calls if call.name]
+        seen: set[str] = set()
+        for number, call in enumerate(self.calls):
+            while not call.id or call.id in seen:
+                call.id = f"{call.id or 'call'}_{number}"
+            seen.add(call.id)
+        return self.calls
+
+    def as_message(self) -> dict[str, Any]:
+        """Return the message as it must stand before the answers to its calls."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.content or None}
+        if self.calls:
+            message["tool_calls"] = [
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments or "{}"}}
+                for c in self.calls
+            ]
+        return message
+
+    def _add_call(self, part: Any) -> None:
+        index, call_id = _get(part, "index"), _get(part, "id")
+        function = _get(part, "function")
+        if isinstance(index, int):
+            call = self._by_index.get(index)
+            if call is None:
+                call = self._by_index[index] = ToolCall()
+                self.calls.append(call)
+        elif call_id or not self.calls:
+            call = next((one for one in self.calls if call_id and one.id == call_id), None) or ToolCall()
+            if call not in self.calls:
+                self.calls.append(call)
+        else:
+            call = self.calls[-1]
+        call.id = call.id or (call_id if isinstance(call_id, str) else "")
+        name, arguments = _get(function, "name"), _get(function, "arguments")
+        if isinstance(name, str) and name != call.name:
+            call.name += name
+        if isinstance(arguments, str):
+            call.arguments += arguments
+
+
+async def answer_calls(
+    bridge: Tools, calls: Sequence[ToolCall], *, chat: str | None = None, user: str | None = None
+) -> list[dict[str, Any]]:
+    """Run the calls side by side; return one `tool` message for each, also for those that fail."""
+    servers = {tool.name: tool for tool in bridge.tools(chat, user)}
+
+    async def answer(call: ToolCall) -> dict[str, Any]:
+        tool = servers.get(call.name)
+        try:
+            result = await bridge.call(call.name, call.arguments, chat=chat, user=user)
+            text = tell_result(result, tool.server, tool.remote_name) if tool else result.text
+        except BridgeError as error:
+            text = tell_error(error, error.server)
+        return {"role": "tool", "tool_call_id": call.id, "content": text}
+
+    return list(await asyncio.gather(*(answer(call) for call in calls)))
+
+
+async def converse(
+    bridge: Tools,
+    ask: Callable[[dict[str, Any]], Awaitable[StreamedMessage]],
+    messages: list[dict[str, Any]],
+    *,
+    chat: str | None = None,
+    user: str | None = None,
+) -> str:
+    """Let the model answer, with as many tool calls as it needs; return its text.
+
+    `ask` sends `{"messages": ..., "tools": ...}` to the model. The new messages are added
+    to `messages`. After `MAX_ROUNDS` rounds of calls no tools are offered any more.
+    """
+    for round_number in range(MAX_ROUNDS + 1):
+        offered = tool_options(bridge.tools(chat, user)) if round_number < MAX_ROUNDS else {}
+        message = await ask({"messages": messages, **offered})
+        calls = message.finish() if offered else []
+        if not calls:
+            messages.append({"role": "assistant", "content": message.content})
+            return message.content
+        messages.append(message.as_message())
+        messages += await answer_calls(bridge, calls, chat=chat, user=user)
+    raise AssertionError("unreachable: the last round offers no tools")
+
+
+async def collect(stream: AsyncIterator[Any], show: Callable[[str], None] = lambda text: None) -> StreamedMessage:
+    """Put a streamed completion together, calling `show` with each piece of text."""
+    message = StreamedMessage()
+    async for chunk in stream:
+        for choice in _get(chunk, "choices") or ():
+            if (text := message.add(_get(choice, "delta"))) != "":
+                show(text)
+    return message
+
+
+def _get(value: Any, name: str) -> Any:
+    """Read a field of a dict, of an object of the `openai` package, or of nothing."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)

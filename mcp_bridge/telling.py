@@ -1,0 +1,31 @@
+"""What a model is told when a call fails: what, where, and what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound
+from .result import ToolResult
+
+_ADVICE: Mapping[type[BridgeError], str] = {
+    CallTimeout: "Try once more with a smaller request, or answer without this tool.",
+    ServerUnavailable: "Answer without this tool; trying again at once will not help.",
+    PermissionDenied: "Do not try again; tell the user that it is not allowed here.",
+    ToolNotFound: "Use another tool.",
+}
+_OTHER_ADVICE = "Answer without this tool."
+
+
+def tell_error(error: BridgeError, server: str | None = None) -> str:
+    """Return the text for a call that could not be made; it names the server if there is one."""
+    text = error.message
+    if server is not None and server not in text:
+        text = f"MCP server '{server}': {text}"
+    return f"{text}. {_ADVICE.get(type(error), _OTHER_ADVICE)}"
+
+
+def tell_result(result: ToolResult, server: str, tool: str) -> str:
+    """Return the text of a result; a failure is marked as one, and by whom."""
+    if not result.is_error:
+        return result.text
+    return f"Tool '{tool}' of MCP server '{server}' reported an error: {result.text}"
