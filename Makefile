@@ -6,13 +6,18 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test lint test-maibot test-matrix clean
+.PHONY: demo test fuzz lint test-maibot test-matrix clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
 
 test: $(TEST)/ready
 	$(TEST)/bin/python -m pytest tests --ignore=tests/maibot
+
+# The property tests with many examples each: EXAMPLES=50000 takes hours.
+EXAMPLES ?= 1000
+fuzz: $(TEST)/ready
+	MCP_BRIDGE_EXAMPLES=$(EXAMPLES) $(TEST)/bin/python -m pytest -q -m hypothesis tests --ignore=tests/maibot
 
 lint: $(TEST)/ready-dev
 	$(TEST)/bin/python -m mypy --strict mcp_bridge

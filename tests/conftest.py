@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -13,7 +14,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A busy machine is no failure: examples may be slow to make and to run.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "busy",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=int(os.environ.get("MCP_BRIDGE_EXAMPLES", "100")),
+)
 settings.load_profile("busy")
 
 SERVERS = Path(__file__).parent / "servers"

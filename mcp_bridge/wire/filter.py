@@ -129,7 +129,7 @@ class MessageFilter:
         """Return what to do with a message from the server."""
         method = message.get("method")
         if not isinstance(method, str):
-            if message.get("id") is None and "result" not in message:
+            if _is_nameless(message.get("id")) and "result" not in message:
                 return Incoming(doubtful=Broken(None, _error(message.get("error"))["message"]))
             return Incoming(forward=self._answer(message))
         if message.get("id") is not None:
@@ -160,7 +160,7 @@ class MessageFilter:
         An answer without any usable id can only mean the one who waits, if it is one.
         """
         match value:
-            case bool() | None | list() | dict():
+            case _ if _is_nameless(value):
                 return next(iter(self._pending)) if len(self._pending) == 1 else None
             case int():
                 return value
@@ -194,6 +194,11 @@ class MessageFilter:
             self._hooks.on_log(level, truncate(clean_label(str(params.get("data"))), _LOG_CHARS))
         else:
             logger.debug("ignored notification %s", truncate(clean_label(method), 100))
+
+
+def _is_nameless(request_id: object) -> bool:
+    """Tell whether an id can name no request at all."""
+    return isinstance(request_id, (bool, list, dict, type(None)))
 
 
 def standard_form(message: Message, own_id: object, method: str) -> Message | None:
