@@ -170,7 +170,8 @@ class Connection:
         if channel is not None and farewell is not None:
             self._farewells.add(asyncio.create_task(self._bid(channel, farewell), name="mcp cancellation"))
 
-    def _progress(self, token: object) -> None:
+    def _progress(self, token: object, text: str) -> None:
+        logger.debug("[%s] progress: %s", self.server, self._redact(text))
         if token in self._progress_at:
             self._progress_at[token] = asyncio.get_running_loop().time()
 

@@ -117,7 +117,11 @@ def test_elicitation_accepts_the_servers_own_defaults_if_the_owner_says_so() -> 
 
 def test_notifications_reach_those_who_care_and_odd_ones_nobody() -> None:
     heard: list[Any] = []
-    hooks = Hooks(heard.append, lambda: heard.append("changed"), lambda level, text: heard.append((level, text)))
+    hooks = Hooks(
+        lambda token, text: heard.append((token, text)),
+        lambda: heard.append("changed"),
+        lambda level, text: heard.append((level, text)),
+    )
     made = MessageFilter(hooks=hooks)
     for method, params in (
         ("notifications/progress", {"progressToken": 7, "progress": "half"}),
@@ -127,7 +131,7 @@ def test_notifications_reach_those_who_care_and_odd_ones_nobody() -> None:
         ("notifications/progress", "odd"),
     ):
         assert made.incoming({"jsonrpc": "2.0", "method": method, "params": params}).forward is None
-    assert heard == [7, "changed", (40, "ab"), None]
+    assert heard == [(7, "half"), "changed", (40, "ab"), (None, "")]
 
 
 def test_exactly_one_cancellation_leaves_and_never_for_initialize() -> None:

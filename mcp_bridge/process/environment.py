@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..errors import ServerUnavailable
 from ..server_config import ServerConfig
+from .windows_shim import is_shim, script_behind, unsafe_argument
 
 # What the official SDK hands on (mcp.client.stdio.DEFAULT_INHERITED_ENV_VARS).
 _SDK_POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
@@ -79,10 +80,25 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
             server=config.name,
             missing=True,
         )
+    args = (*words, *config.args)
+    if os.name == "nt" and is_shim(program):
+        program, args = _without_cmd(config.name, program, args, env)
     folder, path = os.path.dirname(program), env.get("PATH", os.defpath)
     if folder not in path.split(os.pathsep):  # npx asks PATH for the node beside it
         env["PATH"] = path + os.pathsep + folder
-    return Launch(program, (*words, *config.args), cwd, env)
+    return Launch(program, args, cwd, env)
+
+
+def _without_cmd(server: str, shim: str, args: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Return how to start what a `.cmd` file stands for without cmd.exe, which acts upon arguments."""
+    found = script_behind(shim, lambda file: Path(file).read_text("utf-8", "replace"), os.path.exists)
+    if found is not None:
+        node, script = found
+        return shutil.which(node, path=env.get("PATH")) or node, (script, *args)
+    if (bad := unsafe_argument(args)) is not None:
+        text = f"the argument {bad!r} cannot be given to {os.path.basename(shim)}: cmd.exe would act upon it"
+        raise ServerUnavailable(text, server=server, retry=False)
+    return shim, args
 
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:

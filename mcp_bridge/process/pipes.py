@@ -1,9 +1,9 @@
-"""The two ends of a pipe on an event loop, with flow control (POSIX)."""
+"""The ends of a server's pipes on an event loop, with flow control."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 HIGH_WATER_BYTES = 2**20
 """Unread bytes above which a sender is made to wait."""
@@ -24,6 +24,10 @@ class PipeReader(asyncio.Protocol):
         transport, reader = await asyncio.get_running_loop().connect_read_pipe(cls, pipe)
         reader._transport = transport
         return reader
+
+    def attach(self, transport: Any) -> None:
+        """Take over a transport that somebody else has opened."""
+        self._transport = transport
 
     @property
     def buffered(self) -> int:
@@ -76,6 +80,10 @@ class PipeWriter(asyncio.BaseProtocol):
         writer._transport = transport
         return writer
 
+    def attach(self, transport: Any) -> None:
+        """Take over a transport that somebody else has opened."""
+        self._transport = transport
+
     def write(self, data: bytes) -> None:
         if self._transport is not None:
             self._transport.write(data)
@@ -103,3 +111,30 @@ class PipeWriter(asyncio.BaseProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
         self._writable.set()
+
+
+class LoopPipes(asyncio.SubprocessProtocol):
+    """The three pipes of a process that the loop itself has started (the only way on Windows)."""
+
+    def __init__(self) -> None:
+        self.stdin = PipeWriter()
+        self.stdout = PipeReader()
+        self.stderr = PipeReader()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        process = cast(asyncio.SubprocessTransport, transport)
+        self.stdin.attach(process.get_pipe_transport(0))
+        self.stdout.attach(process.get_pipe_transport(1))
+        self.stderr.attach(process.get_pipe_transport(2))
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        (self.stdout if fd == 1 else self.stderr).data_received(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        (self.stdin, self.stdout, self.stderr)[fd].connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self.stdin.pause_writing()
+
+    def resume_writing(self) -> None:
+        self.stdin.resume_writing()

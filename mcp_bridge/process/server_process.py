@@ -18,12 +18,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Protocol
 
 from ..cleaning import clean_label
 from .environment import Launch
-from .pipes import PipeReader, PipeWriter
-from .tree import ProcessTree, creation_flags, process_tree
+from .pipes import LoopPipes, PipeReader, PipeWriter
+from .tree import ProcessTree, new_group, process_tree
 
 EOF_SECONDS = 2.0
 """How long a server may take to end after the end of its input (node servers: 0.35 s)."""
@@ -42,30 +41,23 @@ STDERR_TAIL_BYTES = 8 * 1024
 STDERR_LINE_CHARS = 500
 
 
-class _Input(Protocol):
-    def write(self, data: bytes) -> None: ...
-    async def drain(self) -> None: ...
-    def close(self) -> None: ...
-    def is_closing(self) -> bool: ...
-
-
-class _Output(Protocol):
-    @property
-    def buffered(self) -> int: ...
-    async def read(self) -> bytes: ...
-    def close(self) -> None: ...
-
-
 class ServerProcess:
     """One running server. Made by `start`; whoever starts it must await `stop`."""
 
     def __init__(
-        self, pid: int, stdin: _Input, stdout: _Output, stderr: _Output, poll: Callable[[], int | None]
+        self,
+        pid: int,
+        stdin: PipeWriter,
+        stdout: PipeReader,
+        stderr: PipeReader,
+        poll: Callable[[], int | None],
+        close: Callable[[], None] = lambda: None,
     ) -> None:
         self.pid = pid
         self.on_stderr_line: Callable[[str], None] = lambda line: None
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._poll = poll
+        self._close = close
         self._tree: ProcessTree = process_tree(pid)
         self._exited = asyncio.Event()
         self._last_line = ""
@@ -138,6 +130,7 @@ class ServerProcess:
         await self.wait_exit(KILL_SECONDS)
         self._stdout.close()
         self._stderr.close()
+        self._close()
         self._tree.close()
 
     async def _wait_empty(self, seconds: float) -> None:
@@ -186,7 +179,7 @@ class ServerProcess:
 async def start(launch: Launch) -> ServerProcess:
     """Start a server. Raises `OSError` if the system refuses."""
     if sys.platform == "win32":
-        return await _start_windows(launch)
+        return await start_by_loop(launch)
     return await _start_posix(launch)
 
 
@@ -219,8 +212,10 @@ async def _start_posix(launch: Launch) -> ServerProcess:
     return ServerProcess(popen.pid, stdin, stdout, stderr, popen.poll)
 
 
-async def _start_windows(launch: Launch) -> ServerProcess:
-    process = await asyncio.create_subprocess_exec(
+async def start_by_loop(launch: Launch) -> ServerProcess:
+    """Start a server the loop's own way: on Windows, where pipes can be read in no other."""
+    transport, pipes = await asyncio.get_running_loop().subprocess_exec(
+        LoopPipes,
         launch.program,
         *launch.args,
         stdin=subprocess.PIPE,
@@ -228,31 +223,10 @@ async def _start_windows(launch: Launch) -> ServerProcess:
         stderr=subprocess.PIPE,
         cwd=launch.cwd,
         env=dict(launch.env),
-        creationflags=creation_flags(),
+        **new_group(),
     )
-    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
-    if stdin is None or stdout is None or stderr is None:
-        raise OSError("the process has no pipes")
-    pipes = _StreamPipe(stdout), _StreamPipe(stderr)
-    return ServerProcess(process.pid, stdin, *pipes, lambda: process.returncode)
-
-
-class _StreamPipe:
-    """A `StreamReader` of asyncio's own process (Windows) behind the interface of `PipeReader`.
-
-    Its end cannot be forced from here; there the job that ends the helpers does it.
-    """
-
-    buffered = 0
-
-    def __init__(self, stream: asyncio.StreamReader) -> None:
-        self._stream = stream
-
-    async def read(self) -> bytes:
-        return await self._stream.read(READ_BYTES)
-
-    def close(self) -> None:
-        pass
+    pid = transport.get_pid()
+    return ServerProcess(pid, pipes.stdin, pipes.stdout, pipes.stderr, transport.get_returncode, close=transport.close)
 
 
 async def _pidfd_exit(pid: int) -> None:

@@ -109,11 +109,11 @@ class _Win32:
         self.api, self.con, self.job, self.error = win32api, win32con, win32job, pywintypes.error
 
 
-def creation_flags() -> int:
-    """Return how to start a server so that it forms a tree of its own and opens no window."""
+def new_group() -> dict[str, Any]:
+    """Return how to start a process so that it heads a tree of its own, and opens no window."""
     if sys.platform == "win32":
-        return subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
-    return 0
+        return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
 
 
 def process_tree(pid: int) -> ProcessTree:

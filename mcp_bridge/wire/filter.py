@@ -33,7 +33,7 @@ _MAX_ID_CHARS = 19
 class Hooks:
     """Who wants to know what a server says by itself. All are called on the loop and must not block."""
 
-    on_progress: Callable[[object], None] = lambda token: None
+    on_progress: Callable[[object, str], None] = lambda token, text: None
     on_list_changed: Callable[[], None] = lambda: None
     on_log: Callable[[int, str], None] = lambda level, text: None
 
@@ -186,7 +186,8 @@ class MessageFilter:
     def _notice(self, method: str, params: object) -> None:
         params = params if isinstance(params, Mapping) else {}
         if method == "notifications/progress":
-            self._hooks.on_progress(params.get("progressToken"))
+            words = [str(params[key]) for key in ("progress", "total", "message") if params.get(key) is not None]
+            self._hooks.on_progress(params.get("progressToken"), truncate(clean_label(" / ".join(words)), _LOG_CHARS))
         elif method == "notifications/tools/list_changed":
             self._hooks.on_list_changed()
         elif method == "notifications/message":

@@ -1,0 +1,51 @@
+"""What is behind the `.cmd` files that npm puts on PATH (Windows).
+
+A `.cmd` file is run by cmd.exe, which reads `&`, `%` and `^` in arguments as commands, however
+they are quoted. So the Node.js script behind it is started directly; where none can be
+seen, arguments that cmd.exe would act upon are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PureWindowsPath
+
+_SCRIPT = re.compile(r'"%(?:~dp0|dp0%)\\?([^"%]+\.(?:js|cjs|mjs))"', re.IGNORECASE)
+_DANGEROUS = re.compile(r'[&|<>^%!"\r\n]')
+_NPM = {"npx": "npx-cli.js", "npm": "npm-cli.js"}
+MAX_SHIM_CHARS = 10_000
+
+
+def is_shim(program: str) -> bool:
+    """Tell whether a program is a file that cmd.exe would run."""
+    return program.lower().endswith((".cmd", ".bat"))
+
+
+def script_behind(program: str, read: Callable[[str], str], exists: Callable[[str], bool]) -> tuple[str, str] | None:
+    """Return the Node.js and the script that a shim runs, None if that cannot be seen.
+
+    `read` returns the text of a file or raises `OSError`.
+    """
+    path = PureWindowsPath(program)
+    folder = path.parent
+    beside = str(folder / "node.exe")
+    node = beside if exists(beside) else "node"
+    if name := _NPM.get(path.stem.lower()):
+        script = str(folder / "node_modules" / "npm" / "bin" / name)
+        if exists(script):
+            return node, script
+    try:
+        text = read(program)[:MAX_SHIM_CHARS]
+    except OSError:
+        return None
+    for found in _SCRIPT.finditer(text):
+        script = str(folder / found.group(1).lstrip("\\"))
+        if exists(script):
+            return node, script
+    return None
+
+
+def unsafe_argument(args: Sequence[str]) -> str | None:
+    """Return the first argument that cmd.exe would not hand on as it is."""
+    return next((arg for arg in args if _DANGEROUS.search(arg)), None)
