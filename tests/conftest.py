@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import psutil
@@ -27,6 +28,12 @@ ODD_SERVER = SERVERS / "odd_server.py"
 CALCULATOR = Path(__file__).parents[1] / "examples" / "calculator_server.py"
 GENEROUS = 30.0
 """Upper bound for things that take moments, on a machine that is busy with others."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Forgive older SDKs the streams that they leave to the garbage collector when a connection fails."""
+    if tuple(map(int, version("mcp").split(".")[:2])) < (1, 30):
+        config.addinivalue_line("filterwarnings", "ignore:Unclosed <MemoryObject:ResourceWarning")
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,12 @@ def starts(log: Path) -> list[int]:
 
 def running(log: Path) -> int:
     return sum(map(alive, starts(log)))
+
+
+def wait_dead(pid: int) -> None:
+    deadline = time.monotonic() + GENEROUS
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.001)
 
 
 async def test_a_spare_waits_ready_and_serves_one_call_only(write_config: Write, tmp_path: Path) -> None:
@@ -84,9 +91,9 @@ async def test_a_spare_that_died_costs_no_call(write_config: Write, tmp_path: Pa
         for _ in range(3):
             await until(lambda: running(log) == 1)
             await asyncio.sleep(0.1)
-            for pid in starts(log):
-                if alive(pid):
-                    os.kill(pid, 9)
+            for pid in [pid for pid in starts(log) if alive(pid)]:
+                os.kill(pid, 9)
+                await asyncio.to_thread(wait_dead, pid)  # on a thread: our loop has not looked yet
             assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
         await until(lambda: running(log) == 1)
 
