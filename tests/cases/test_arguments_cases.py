@@ -61,9 +61,7 @@ async def test_nothing_at_all_calls_a_tool_without_parameters(write_config: Writ
         assert [result.text for result in results] == ["ok:{}"] * 5
         broken = await bridge.call("mcp_s_noargs", '{"a":')
         assert broken.is_error
-        assert broken.text == (
-            "the arguments are not valid JSON: Expecting value at character 6, near '{\"a\":'"
-        )
+        assert broken.text == ("the arguments are not valid JSON: Expecting value at character 6, near '{\"a\":'")
         array = await bridge.call("mcp_s_noargs", "[1, 2]")
         assert array.is_error
         assert array.text == "the arguments must be a JSON object, not array: '[1, 2]'"

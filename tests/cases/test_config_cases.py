@@ -141,7 +141,7 @@ async def test_a_windows_path_in_single_quotes_reaches_the_process_unchanged(wri
         argv = await reported(bridge, "a", "argv")
         assert isinstance(argv, list)
         assert argv[-1] == path
-    with pytest.raises(ConfigError, match="single quotes.*double each backslash") as caught:
+    with pytest.raises(ConfigError, match=r"single quotes.*double each backslash") as caught:
         load_config(write_config(text.replace(f"'{path}'", f'"{path}"')))
     assert (caught.value.line, caught.value.column is not None) == (3, True)
 
@@ -190,7 +190,20 @@ async def test_the_good_server_is_usable_while_a_slow_one_is_still_starting(
 
 
 async def test_every_word_of_args_arrives_as_one_word(write_config: Write) -> None:
-    words = ["-y", "a & calc.exe", "$(id)", "%PATH%", 'say "hi"', "it's", "", " ", "*", "; rm -rf x", "C:\\x\\", "汉 字"]
+    words = [
+        "-y",
+        "a & calc.exe",
+        "$(id)",
+        "%PATH%",
+        'say "hi"',
+        "it's",
+        "",
+        " ",
+        "*",
+        "; rm -rf x",
+        "C:\\x\\",
+        "汉 字",
+    ]
     file = write_config("")
     listed = json.dumps([str(ODD_SERVER), "env_report", *words], ensure_ascii=False)
     file.write_text(f"[mcp.servers.a]\ncommand = '{sys.executable}'\nargs = {listed}\n", "utf-8")

@@ -153,7 +153,7 @@ async def test_a_handshake_that_never_ends_is_given_up_and_others_work_meanwhile
     started = loop.time()
     async with Bridge(load_config(write_config(entries)), wait=False) as bridge:
         assert (await bridge.call("mcp_good_echo", {"text": "x"})).text == "x"
-        with pytest.raises(ServerUnavailable, match=f"'hung'.*no answer to {phase} within [12][.\d]* s") as caught:
+        with pytest.raises(ServerUnavailable, match=rf"'hung'.*no answer to {phase} within [12][.\d]* s") as caught:
             await bridge.call("mcp_hung_echo", {"text": "x"})
         assert caught.value.server == "hung"
         assert loop.time() - started >= 2

@@ -33,9 +33,7 @@ async def test_closing_from_another_task_and_reloading_twice_leaves_no_trace(
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
     log = ServerLog(tmp_path / "log")
     more = 'session = "shared"'
-    config = load_config(
-        write_config("".join(odd(f"s{n}", "normal", f"log={log.path}", more=more) for n in (1, 2, 3)))
-    )
+    config = load_config(write_config("".join(odd(f"s{n}", "normal", f"log={log.path}", more=more) for n in (1, 2, 3))))
     bridge = Bridge(config)
     await asyncio.create_task(bridge.start())
     assert len(log.running()) == 3
@@ -66,7 +64,9 @@ async def test_reconnecting_to_servers_that_ignore_the_end_piles_nothing_up(
     write_config: Write, tmp_path: Path, mode: str, bound: float
 ) -> None:
     log = ServerLog(tmp_path / "log")
-    config = load_config(write_config("".join(odd(f"s{n}", mode, f"log={log.path}", more="warm = 0") for n in range(5))))
+    config = load_config(
+        write_config("".join(odd(f"s{n}", mode, f"log={log.path}", more="warm = 0") for n in range(5)))
+    )
     loop = asyncio.get_running_loop()
     async with Bridge(config):
         pass
@@ -167,7 +167,9 @@ async def test_a_server_that_saves_its_work_at_the_end_is_given_the_time(
 
 async def test_a_helper_in_a_session_of_its_own_ends_too(write_config: Write, tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "log")
-    entries = "".join(odd(f"s{n}", mode, f"log={log.path}") for n, mode in enumerate(("daemon_helper", "wrapper_setsid")))
+    entries = "".join(
+        odd(f"s{n}", mode, f"log={log.path}") for n, mode in enumerate(("daemon_helper", "wrapper_setsid"))
+    )
     async with Bridge(load_config(write_config(entries))) as bridge:
         assert (await bridge.call("mcp_s0_echo", {"text": "x"})).text == "x"
         assert (await bridge.call("mcp_s1_echo", {"text": "x"})).text == "x"

@@ -148,7 +148,9 @@ async def test_answers_out_of_order_reach_the_calls_they_belong_to(write_config:
 
 
 async def test_progress_that_makes_no_sense_counts_as_progress(write_config: Write) -> None:
-    async with Bridge(load_config(write_config(odd("s", "progress_odd", more=SHARED + "call_timeout = 1.5")))) as bridge:
+    async with Bridge(
+        load_config(write_config(odd("s", "progress_odd", more=SHARED + "call_timeout = 1.5")))
+    ) as bridge:
         assert "worked 3 s" in (await bridge.call("mcp_s_work", {"seconds": 3})).text
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
 
