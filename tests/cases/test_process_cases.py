@@ -115,34 +115,6 @@ async def test_a_call_after_the_servers_death_works_and_none_is_repeated(
     assert len(log.calls("die")) == 1
 
 
-async def test_a_server_that_dies_at_each_start_is_parked_with_the_reason(
-    write_config: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mcp_bridge.server.FIRST_RETRY_SECONDS", 0.05)
-    monkeypatch.setattr("mcp_bridge.server.MAX_RETRY_SECONDS", 0.2)
-    log = ServerLog(tmp_path / "log")
-    async with Bridge(load_config(write_config(odd("s", "exit_at_once", f"log={log.path}")))) as bridge:
-        await until(lambda: bridge.status()[0].state == "failed")
-        starts = log.starts()
-        await asyncio.sleep(1.5)
-        assert log.starts() == starts == 8
-        assert "exit status 3: FATAL: DATABASE_URL is not set" in bridge.status()[0].reason
-
-
-async def test_the_tools_stay_after_a_server_was_started_again(write_config: Write, tmp_path: Path) -> None:
-    log = ServerLog(tmp_path / "log")
-    entry = odd("s", "exit_mid_call", f"log={log.path}", more='session = "shared"')
-    async with Bridge(load_config(write_config(entry))) as bridge:
-        names = [tool.name for tool in bridge.tools()]
-        first = (await bridge.call("mcp_s_pid")).text
-        with pytest.raises(ServerUnavailable):
-            await bridge.call("mcp_s_die")
-        second, third = (await bridge.call("mcp_s_pid")).text, (await bridge.call("mcp_s_pid")).text
-        assert second == third != first
-        assert [tool.name for tool in bridge.tools()] == names == ["mcp_s_echo", "mcp_s_pid", "mcp_s_die"]
-        await until(lambda: log.running() == {int(second)})
-
-
 @pytest.mark.parametrize(("mode", "phase"), [("hang_init", "initialize"), ("hang_list", "tools/list")])
 async def test_a_handshake_that_never_ends_is_given_up_and_others_work_meanwhile(
     write_config: Write, tmp_path: Path, mode: str, phase: str
