@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -19,6 +21,7 @@ from mcp_bridge.thread import BridgeThread
 
 from ..conftest import GENEROUS, alive, odd, until
 from .server_log import ServerLog
+from .serving import serving
 
 Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
@@ -204,3 +207,14 @@ def test_a_call_right_after_the_start_of_the_thread_is_taken(write_config: Write
     finally:
         bridge.close_soon()
         assert bridge.join(GENEROUS)
+
+
+@pytest.mark.parametrize("path", ["mcp", "sse"])
+async def test_a_session_over_http_leaves_no_stream_open(write_config: Write, path: str) -> None:
+    with serving("normal") as url, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ResourceWarning)
+        for _ in range(3):
+            async with Bridge(load_config(write_config(f'[mcp.servers.s]\nurl = "{url}/{path}"\n'))) as bridge:
+                assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
+        gc.collect()
+    assert [str(one.message) for one in warned] == []

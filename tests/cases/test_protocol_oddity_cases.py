@@ -132,7 +132,7 @@ async def test_a_server_that_stops_working_on_demand_is_told_once(
         await until(lambda: len(log.calls("slow")) == 2)
         given_up.cancel()
         await asyncio.gather(given_up, return_exceptions=True)
-        await until(lambda: len(log.events("cancelled")) == 2, 10)
+        await until(lambda: len(log.received("notifications/cancelled")) == 2)
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
     asked = [call["id"] for call in log.calls("slow")]
     told: list[Any] = [one["params"]["requestId"] for one in log.received("notifications/cancelled")]
