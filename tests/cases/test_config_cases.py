@@ -15,7 +15,7 @@ import pytest
 from mcp_bridge import Bridge, ConfigError, ServerUnavailable, load_config
 from mcp_bridge.process.environment import find_program
 
-from ..conftest import ODD_SERVER, odd, until
+from ..conftest import GENEROUS, ODD_SERVER, odd, until
 from .server_log import ServerLog
 from .serving import serving
 
@@ -163,7 +163,7 @@ async def test_an_entry_of_the_wrong_shape_is_told_at_once_instead_of_hanging(wr
             with pytest.raises(ServerUnavailable, match=said) as caught:
                 await bridge.call(f"mcp_{name}_echo", {"text": "x"})
             assert caught.value.server == name
-        assert loop.time() - started < 5
+        assert loop.time() - started < 10  # and not after a connect_timeout
         assert (await bridge.call("mcp_a_echo", {"text": "hello"})).text == "hello"
 
 
@@ -173,11 +173,11 @@ async def test_the_good_server_is_usable_while_a_slow_one_is_still_starting(
     log = ServerLog(tmp_path / "log")
     entries = odd("slow", "hang_init", more="connect_timeout = 60")  # first in the file, and never ready
     entries += odd("bad", "exit_at_once") + "".join(
-        odd(f"s{n}", "slow_init", "delay=2", f"log={log.path}") for n in range(3)
+        odd(f"s{n}", "slow_init", "delay=6", f"log={log.path}") for n in range(3)
     )
     entries += odd("good", "normal")
     async with Bridge(load_config(write_config(entries)), wait=False) as bridge:
-        answer = await asyncio.wait_for(bridge.call("mcp_good_echo", {"text": "x"}), 10)
+        answer = await asyncio.wait_for(bridge.call("mcp_good_echo", {"text": "x"}), GENEROUS)
         assert answer.text == "x"
         status = {one.name: one for one in bridge.status()}
         assert status["slow"].state == "starting"
@@ -186,7 +186,7 @@ async def test_the_good_server_is_usable_while_a_slow_one_is_still_starting(
         assert "exit status 3: FATAL: DATABASE_URL is not set" in status["bad"].reason
         assert [status[f"s{n}"].state for n in range(3)] == ["ready"] * 3
     asked = [event["time"] for event in log.events("recv") if event["message"].get("method") == "initialize"]
-    assert max(asked[:3]) - min(asked[:3]) < 2  # the last was asked before the first had answered
+    assert max(asked[:3]) - min(asked[:3]) < 6  # the last was asked before the first had answered
 
 
 async def test_every_word_of_args_arrives_as_one_word(write_config: Write) -> None:
