@@ -96,6 +96,21 @@ class FlakyStart(Server):
             self.log.leave(3)
 
 
+@mode("hang_first_start")
+class HangFirstStart(Server):
+    """The first `hangs` (1) starts never answer initialize, later ones do at once; `state`=FILE counts them."""
+
+    stdio_only = True
+    count = 0
+
+    def started(self) -> None:
+        self.count = int(recall(self.options.get("state")).get("starts", 0)) + 1
+        remember(self.options.get("state"), starts=self.count)
+
+    def initialize(self, request: Request) -> Message | None:
+        return super().initialize(request) if self.count > self.number("hangs", 1) else None
+
+
 @mode("hang_init")
 class HangInit(Server):
     """Never answers initialize, but keeps reading."""

@@ -141,6 +141,13 @@ class NoToolsCapability(Server):
         raise RpcError(METHOD_NOT_FOUND, "Method not found: tools/call")
 
 
+@mode("no_tools_unannounced")
+class NoToolsUnannounced(NoToolsCapability):
+    """Announces nothing at all, and tools/list answers -32601: only asking shows that there are no tools."""
+
+    capabilities: ClassVar[Message] = {}
+
+
 @mode("strict_handshake")
 class StrictHandshake(Server):
     """Exits with status 6 when the first message is not initialize; refuses tools/* before initialized."""

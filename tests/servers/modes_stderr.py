@@ -38,6 +38,17 @@ class StderrFlood(Server):
         return super().call(request, name, arguments)
 
 
+@mode("stderr_endless")
+class StderrEndless(Server):
+    """Writes a line of `size` (64 MiB) bytes to stderr before each tool result; it never ends."""
+
+    def call(self, request: Request, name: str, arguments: Any) -> Message | None:
+        block = b"#" * 65_536
+        for _ in range(int(self.number("size", 64 << 20)) // len(block)):
+            write_all(2, block)
+        return super().call(request, name, arguments)
+
+
 @mode("gbk_stderr")
 class GbkStderr(Server):
     """Writes stderr lines in GBK (a Chinese Windows) and raw 0xff bytes, at start and in each call."""
