@@ -35,6 +35,7 @@ MODULES = (
     "modes_schema",
     "modes_result",
     "modes_names",
+    "modes_addresses",
     "modes_arguments",
     "modes_security",
 )
