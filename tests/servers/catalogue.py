@@ -38,6 +38,7 @@ MODULES = (
     "modes_addresses",
     "modes_arguments",
     "modes_security",
+    "modes_leaks",
 )
 
 
