@@ -263,3 +263,17 @@ async def test_an_answer_over_the_limit_costs_only_its_call(write_config: Write,
             assert "1048576 bytes" in told.text or "too long" in told.text
             assert (await bridge.call("mcp_s_big", {"size": 1000})).text.endswith("TAIL")
             assert (await bridge.call("mcp_s_count")).text == "2"  # the session, and what it holds, is still there
+
+
+@pytest.mark.parametrize("way", ["answer=json", "answer=sse", "/sse"])
+async def test_half_an_answer_ends_its_call_at_once(write_config: Write, tmp_path: Path, way: str) -> None:
+    more: dict[str, Any] = {"call_timeout": 100}
+    with remote(tmp_path, "answer_cut", *([way] if "answer" in way else [])) as server:
+        entry = at(server.origin + "/mcp", **more)
+        if way == "/sse":
+            entry = at(server.origin + "/sse", transport="sse", **more)
+        async with Bridge(load_config(write_config(entry))) as bridge:
+            (cut,) = [tool for tool in bridge.tools() if tool.remote_name == "cut"]
+            answer = await asyncio.wait_for(create_mcp_tool_class(cut, bridge)().execute({}), GENEROUS)
+            assert "'s'" in answer["content"]
+            assert await echo(bridge, "again") == "again"

@@ -173,13 +173,14 @@ async def test_a_server_that_is_down_renames_no_tool_of_another(write_config: Wr
             await bridge.call(by_remote_name(bridge.tools(), "foo_bar")["read.file"])
 
 
-async def test_denying_one_of_two_look_alikes_renames_nothing(write_config: Write) -> None:
+async def test_denying_all_look_alikes_of_a_tool_does_not_rename_it(write_config: Write) -> None:
     async with Bridge(load_config(write_config(odd("s", "collide")))) as bridge:
         names = by_remote_name(bridge.tools())
-    denied = write_config(odd("s", "collide", more='tools = { deny = ["read.*"] }'), "denied.toml")
-    async with Bridge(load_config(denied)) as bridge:
+    more = 'tools = { deny = ["read.file", "read-file", "read/file", "read file"] }'
+    async with Bridge(load_config(write_config(odd("s", "collide", more=more), "denied.toml"))) as bridge:
         left = by_remote_name(bridge.tools())
-        assert left == {original: name for original, name in names.items() if original != "read.file"}
+        assert len(left) == 6
+        assert left == {original: names[original] for original in left}
 
 
 async def test_a_name_with_half_a_character_or_of_2000_costs_no_other_tool(

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mcp_bridge import Bridge, ToolResult, create_mcp_tool_class, load_config
+from mcp_bridge.hosts.maibot_tool import MaiBotTool
 
 from ..conftest import GENEROUS, odd
 from .remote import at, remote
@@ -75,6 +76,14 @@ def results(request: pytest.FixtureRequest, write_config: Write, tmp_path: Path)
     return open_bridge
 
 
+async def pictures_of(opened: Results, shape: str) -> list[tuple[str, str, bytes]]:
+    """Return what a bot that shows pictures is handed."""
+    (tool,) = [one for one in opened.bridge.tools() if one.remote_name == shape]
+    answer = await create_mcp_tool_class(tool, opened.bridge, MaiBotTool)().execute({})
+    items = [one for one in answer["content_items"] if "data" in one]
+    return [(one["content_type"], one["mime_type"], base64.b64decode(one["data"])) for one in items]
+
+
 async def test_data_only_in_structured_content_reached_the_model_as_empty(results: Open) -> None:
     async with results() as opened:
         result, message = await opened.of("structured_only")
@@ -98,6 +107,7 @@ async def test_an_image_vanished_and_the_model_was_told_the_result_was_empty(res
             assert said == f"{message}[1 image, image/png, 70 bytes]"
             (media,) = result.media
             assert (media.type, media.mime_type, media.data) == ("image", "image/png", base64.b64decode(PNG))
+            assert await pictures_of(opened, shape) == [("image", "image/png", media.data)]
         bad, said = await opened.of("image_bad")
         assert said.count("[1 image that cannot be shown: ") == 5
         assert "no mimeType, 70 bytes" in said
@@ -112,6 +122,7 @@ async def test_a_sound_was_lost_or_went_into_the_prompt_as_base64(results: Open)
         assert said == "[1 audio, audio/wav, 46 bytes]"
         (media,) = result.media
         assert (media.type, media.mime_type, media.data[:4], len(media.data)) == ("audio", "audio/wav", b"RIFF", 46)
+        assert await pictures_of(opened, "audio") == [("audio", "audio/wav", media.data)]
 
 
 async def test_a_link_to_a_file_discarded_the_whole_result(results: Open) -> None:
