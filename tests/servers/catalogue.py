@@ -35,8 +35,10 @@ MODULES = (
     "modes_schema",
     "modes_result",
     "modes_names",
+    "modes_addresses",
     "modes_arguments",
     "modes_security",
+    "modes_leaks",
 )
 
 

@@ -193,3 +193,14 @@ class Reorder(Server):
             time.sleep(0.01)
         time.sleep(0.02 if self.calls != seen else 0)
         return text("late:" + str(arguments.get("text", "")))
+
+
+@mode("answer_cut")
+class AnswerCut(Server):
+    """Answers to tools/call `cut` are broken off after `keep` (18) bytes, before their id (a proxy's buffer)."""
+
+    extra = (tool("cut", "Answer with half a message."),)
+
+    def tool_cut(self, request: Request, arguments: Message) -> None:
+        whole = self.encode({"jsonrpc": "2.0", "id": request.id, "result": text("never seen")})
+        self.send_bytes(whole[: int(self.number("keep", 18))], request.id, final=True)

@@ -5,6 +5,8 @@ A call returns `{"called": name, "arguments": ...}`.
 
 from __future__ import annotations
 
+import json
+
 from base import STRING, mode, register, tool
 from modes_schema import Receiver
 
@@ -107,3 +109,13 @@ class DupTools(Receiver):
     def tools(self) -> list[Any]:
         first = tool("twice", "The first.", {"first": STRING})
         return [*super().tools(), first, tool("twice", "The second.", {"second": STRING})]
+
+
+@mode("named")
+class Chosen(Receiver):
+    """Tools called as `names`=a|b says; `\\ud800` and the like in a name are what they are in JSON."""
+
+    def tools(self) -> list[Any]:
+        names: list[str] = json.loads(f'"{self.options.get("names", "")}"').split("|")
+        entries = [tool(name, f"Tool {number}.", {"text": STRING}) for number, name in enumerate(names)]
+        return [*super().tools(), *entries]

@@ -136,6 +136,10 @@ BODIES: dict[str, tuple[str, Message | Callable[[], Message]]] = {
         "an embedded binary resource",
         content(embedded(uri="file:///a.png", mimeType="image/png", blob=PNG)),
     ),
+    "embedded_escape": (
+        "an embedded file whose address leads out of any folder",
+        content(embedded(uri="file:///x/../../../escaped.sh", mimeType="text/x-sh", blob="ZXZpbA==")),
+    ),
     "embedded_bad": (
         "embedded resources that are null, empty, a text",
         content({"type": "resource", "resource": None}, embedded(), {"type": "resource", "resource": "x"}),
