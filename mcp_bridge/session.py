@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 300.0
 """Pause before a spare or a kept session that would not start, or died, is replaced; doubles each time."""
+REFILL_SECONDS = 0.1
+"""How long a call may take before its spare is replaced while it runs."""
 MAX_BURST_FACTOR = 4
 """Spares kept after a burst of calls, in multiples of `warm`."""
 CALM_SECONDS = 60.0
@@ -69,12 +71,16 @@ class FreshSessions:
         if connection is None:
             self._missed()
             connection = await self._pool.open(seconds)
-        self.refill()
+        loop = asyncio.get_running_loop()
+        # A short call is answered first: a server that starts beside it would slow it down.
+        refill = loop.call_later(REFILL_SECONDS, self.refill)
         try:
             yield connection
         finally:
+            refill.cancel()
             connection.close_soon()
-            self.refill()
+            loop.call_soon(self.refill)
+            connection.owner.add_done_callback(lambda task: self.refill())  # perhaps it made room
 
     def offer(self, connection: Connection) -> None:
         if not self._keep(connection, oust=False):
