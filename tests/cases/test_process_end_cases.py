@@ -131,7 +131,7 @@ import asyncio, sys
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.process import server_process
 if sys.argv[2] == "windows":  # asyncio's own processes, as on a Proactor loop
-    server_process._start_posix = server_process._start_windows
+    server_process._start_posix = server_process.start_by_loop
 async def main():
     async with Bridge(load_config(sys.argv[1])) as bridge:
         print((await bridge.call("mcp_s_echo", {"text": "done"})).text)
