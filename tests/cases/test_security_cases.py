@@ -261,6 +261,7 @@ async def test_a_tool_that_looks_like_another_is_told_apart(write_config: Write)
     async with Bridge(load_config(write_config(odd("s", "poison")))) as bridge:
         names = {tool.remote_name: tool.name for tool in bridge.tools()}
         assert names["echo"] == "mcp_s_echo"
+        assert names["ech\u043e"].isascii()
         assert names["ech\u043e"] != "mcp_s_echo"
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
         assert (await bridge.call(names["ech\u043e"])).text == "called:ech\u043e"
