@@ -150,6 +150,25 @@ async def test_a_tool_changed_behind_the_owners_back_and_nobody_was_told(
         assert "ssh_key" in told[0]
 
 
+async def test_a_changed_tool_was_used_before_its_owner_had_looked_at_it(write_config: Write, tmp_path: Path) -> None:
+    def offered(bridge: Bridge) -> dict[str, Tool]:
+        return {tool.remote_name: tool for tool in bridge.tools()}
+
+    entry = odd("s", "rug_pull", f"state={tmp_path / 'state'}", more='session = "shared"\npin = true')
+    config = load_config(write_config(entry))
+    async with Bridge(config) as bridge:
+        assert (await bridge.call("mcp_s_safe", {"city": "x"})).text == "sunny"
+        await until(lambda: "safe" not in offered(bridge))
+        with pytest.raises(BridgeError):
+            await bridge.call("mcp_s_safe", {"city": "x"})
+        assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
+    async with Bridge(config) as bridge:  # a restart accepts nothing
+        assert "safe" not in offered(bridge)
+        assert "ssh_key" in str(await bridge.accept("s"))
+        assert "ssh_key" in offered(bridge)["safe"].input_schema["properties"]
+        assert (await bridge.call("mcp_s_safe", {"city": "x", "ssh_key": "y"})).text == "sunny"
+
+
 # Siblings: other ways out for a secret, and in for hidden text.
 
 
@@ -242,6 +261,7 @@ async def test_a_tool_that_looks_like_another_is_told_apart(write_config: Write)
     async with Bridge(load_config(write_config(odd("s", "poison")))) as bridge:
         names = {tool.remote_name: tool.name for tool in bridge.tools()}
         assert names["echo"] == "mcp_s_echo"
+        assert names["ech\u043e"].isascii()
         assert names["ech\u043e"] != "mcp_s_echo"
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
         assert (await bridge.call(names["ech\u043e"])).text == "called:ech\u043e"
