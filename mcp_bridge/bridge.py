@@ -8,7 +8,7 @@ import difflib
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -226,7 +226,8 @@ class Bridge:
     def _owner(self, name: str) -> Server | None:
         """Return the server whose prefix a name begins with, the longest such prefix."""
         owners = [one for one in self._servers.values() if name.startswith(server_prefix(one.config.name))]
-        return max(owners, key=lambda one: len(one.config.name), default=None)
+        # Of servers that look alike, the one that is down is meant: the tools of the other are in the table.
+        return max(owners, key=lambda one: (len(one.config.name), one.state != "ready"), default=None)
 
     async def _run(
         self, tool: Tool, server: Server, arguments: Mapping[str, Any] | str | None, chat: str | None
@@ -244,8 +245,7 @@ class Bridge:
             text = f"tool '{tool.remote_name}' of MCP server '{tool.server}': {error.message}"
             kind = CallTimeout if isinstance(error, CallTimeout) else ServerUnavailable
             raise kind(text, server=tool.server) from None
-        result = convert(raw, max_chars=limit)
-        return replace(result, text=self._redact(result.text)) if result.is_error else result
+        return convert(raw, max_chars=limit, mask_errors=self._redact)
 
     async def _send(self, tool: Tool, server: Server, arguments: dict[str, Any], chat: str | None) -> dict[str, Any]:
         config = server.config

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from . import strict_json
@@ -71,6 +72,18 @@ class Listing:
     problems: tuple[str, ...] = ()
 
 
+def masked(listing: Listing, redact: Callable[[str], str]) -> Listing:
+    """Return a listing without secrets of the configuration that a server has put into it."""
+    tools = []
+    for tool in listing.tools:
+        text = json.dumps([tool.description, tool.input_schema, tool.annotations], ensure_ascii=False)
+        if (clean := redact(text)) != text:
+            description, schema, annotations = json.loads(clean)
+            tool = replace(tool, description=description, input_schema=schema, annotations=annotations)
+        tools.append(tool)
+    return replace(listing, tools=tuple(tools))
+
+
 async def list_tools(connection: Connection, seconds: float, now: Callable[[], float]) -> Listing:
     """Read all pages of `tools/list` within `seconds` (of the clock `now`).
 
@@ -81,8 +94,8 @@ async def list_tools(connection: Connection, seconds: float, now: Callable[[], f
         return Listing()
     entries: list[Any] = []
     problems: list[str] = []
-    cursor: str | None = None
-    seen: set[str] = set()
+    cursor: str | int | None = None
+    seen: set[str | int] = set()
     deadline = now() + seconds
     for page in range(1, MAX_PAGES + 1):
         try:
@@ -103,7 +116,7 @@ async def list_tools(connection: Connection, seconds: float, now: Callable[[], f
         else:
             problems.append("its tool list holds no array of tools")
         cursor = result.get("nextCursor")
-        if not isinstance(cursor, str) or not cursor:
+        if isinstance(cursor, bool) or not isinstance(cursor, (str, int)) or cursor == "":
             break
         if cursor in seen or len(entries) > MAX_TOOLS or page == MAX_PAGES:
             problems.append(f"its tool list does not end; the first {len(entries)} tools are used")
@@ -147,6 +160,10 @@ def parse_tool(server: str, entry: Any) -> RemoteTool:
         raise ValueError("it has no name")
     if len(name) > MAX_REMOTE_NAME:
         raise ValueError(f"its name has {len(name)} characters")
+    output = entry.get("outputSchema")
+    if output is not None and not (isinstance(output, Mapping) and output.get("type") == "object"):
+        # It only describes answers, which are taken as they come.
+        logger.debug("ignored the outputSchema of tool '%s' of '%s'", truncate(clean_label(name), 80), server)
     annotations = entry.get("annotations")
     annotations = annotations if isinstance(annotations, Mapping) else {}
     words = [entry.get("description"), entry.get("title"), annotations.get("title")]

@@ -130,7 +130,7 @@ class Connection:
     def close_soon(self) -> None:
         """Begin to end the session; returns at once."""
         self._closing.set()
-        if not self._ready.done() or self._session is None:
+        if not self._ready.done():
             self._owner.cancel()
 
     async def close(self) -> None:

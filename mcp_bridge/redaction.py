@@ -7,6 +7,7 @@ name that looks like one. Not booleans, numbers, `:-defaults`, nor anything shor
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -61,7 +62,7 @@ class Redactor:
         for secret in secrets:
             if is_secret_value(secret.strip()):
                 # A secret also leaks percent-encoded, or escaped inside JSON.
-                found |= {secret.strip(), quote(secret.strip(), safe=""), _json_escaped(secret.strip())}
+                found |= _spellings(secret.strip())
         longest_first = sorted(found, key=lambda secret: (-len(secret), secret))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if found else None
 
@@ -69,5 +70,8 @@ class Redactor:
         return self._pattern.sub(MASK, text) if self._pattern else text
 
 
-def _json_escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _spellings(secret: str) -> set[str]:
+    """Return the forms in which programs write a secret: plain, percent-encoded, inside JSON."""
+    in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
+    ascii_json = json.dumps(secret)[1:-1]
+    return {secret, quote(secret, safe=""), in_json, ascii_json, ascii_json.replace("/", "\\/")}

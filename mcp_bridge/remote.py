@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from . import __version__, _sdk
 from .errors import ServerUnavailable
+from .redaction import public_url
 from .server_config import ServerConfig
 from .wire.framing import Broken, Message
 from .wire.http_failure import HttpFailure, is_loopback
@@ -38,7 +41,7 @@ class RemoteChannel:
             if isinstance(item, Exception):
                 logger.debug("dropped by the SDK's transport: %r", item)
             else:
-                return _sdk.to_wire(item)
+                return self._guard.parcels.unwrap(_sdk.to_wire(item))
         return None
 
     async def send(self, message: Message, metadata: Any = None) -> None:
@@ -54,8 +57,8 @@ class RemoteChannel:
 @asynccontextmanager
 async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
-    guard = HttpGuard(_network(config), limit=limit)
-    async with _client(config, guard) as client, _sdk.streamable_http(config.url, client) as streams:
+    guard = HttpGuard(_network(config), config.url, limit=limit)
+    async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
         yield RemoteChannel(streams, guard)
 
 
@@ -63,14 +66,14 @@ async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteCha
 async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
     injection = EventInjection(config.url, config.sse_prefix)
-    guard = HttpGuard(_network(config), limit=limit, injection=injection)
+    guard = HttpGuard(_network(config), config.url, limit=limit, injection=injection)
     opened = False
 
     def make_client(**ignored: Any) -> Any:
         return _client(config, guard)
 
     try:
-        async with _sdk.sse(config.url, make_client, FOREVER) as streams:
+        async with _sdk.sse(public_url(config.url), make_client, FOREVER) as streams:
             opened = True
             yield RemoteChannel(streams, guard)
     except Exception as error:
@@ -85,7 +88,7 @@ def unavailable(server: str, failure: HttpFailure) -> ServerUnavailable:
 
 
 def _network(config: ServerConfig) -> Any:
-    """Return the client that really talks: it knows proxies (never for this machine) and certificates."""
+    """Return the transport that really talks: it knows proxies (never for this machine) and certificates."""
     verify: Any = config.verify
     if config.verify and config.ca_file:
         try:
@@ -93,13 +96,28 @@ def _network(config: ServerConfig) -> Any:
         except (OSError, ssl.SSLError) as error:
             text = f"ca_file '{config.ca_file}' cannot be used: {error}"
             raise ServerUnavailable(text, server=config.name, retry=False) from error
-    here = is_loopback(urlsplit(config.url).hostname or "")
-    return httpx.AsyncClient(verify=verify, trust_env=not here, follow_redirects=False)
+    # Not a client: those log each address, with whatever secret is in it.
+    return httpx.AsyncHTTPTransport(verify=verify, proxy=_proxy(config.url))
+
+
+def _proxy(url: str) -> str | None:
+    """Return the proxy for an address, as the environment (on Windows also the system) says."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if is_loopback(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def _client(config: ServerConfig, guard: HttpGuard) -> Any:
     """Return the client for the SDK: the configured headers, and time limits that are ours to set."""
     headers = {"User-Agent": f"mcp-bridge/{__version__}", **config.headers}
+    user = urlsplit(config.url)
+    if user.username is not None:
+        pair = f"{unquote(user.username)}:{unquote(user.password or '')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode('ascii')}"
     if config.bearer:
         headers["Authorization"] = f"Bearer {config.bearer}"
     timeout = httpx.Timeout(WRITE_SECONDS, connect=config.connect_timeout, read=None)

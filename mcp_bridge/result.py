@@ -10,7 +10,7 @@ import base64
 import binascii
 import mimetypes
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -58,8 +58,13 @@ def error_result(reason: str, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResu
     return ToolResult(cut_middle(clean_text(reason).strip() or NO_REASON, max_chars), is_error=True)
 
 
-def convert(result: object, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult:
-    """Return the `ToolResult` of a raw `CallToolResult`, whatever its shape; never raises."""
+def convert(
+    result: object, *, max_chars: int = DEFAULT_MAX_CHARS, mask_errors: Callable[[str], str] = str
+) -> ToolResult:
+    """Return the `ToolResult` of a raw `CallToolResult`, whatever its shape; never raises.
+
+    `mask_errors` takes secrets out of the text of a failure, before it is cut.
+    """
     if not isinstance(result, Mapping):
         result = {} if result is None else {"content": result}
     structured = result.get("structuredContent")
@@ -74,6 +79,7 @@ def convert(result: object, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult
     text = "\n".join(part for part in reader.parts if part.strip())
     if len(text) <= _BLANK_CHARS and not clean_label(text):
         text = NO_REASON if is_error else NO_OUTPUT
+    text = mask_errors(text) if is_error else text
     return ToolResult(cut_middle(text, max_chars), is_error, tuple(reader.media), structured)
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from .approvals import Approvals, Change
 from .backoff import Backoff
-from .catalog import Listing, list_tools
+from .catalog import Listing, list_tools, masked
 from .cleaning import clean_label, truncate
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable
@@ -124,7 +124,7 @@ class Server:
             except Exception as error:  # a fault of ours must cost this server alone
                 logger.exception("listing the tools of MCP server '%s' failed", self.config.name)
                 return self._fail(ServerUnavailable(f"internal error: {error!r}", server=self.config.name))
-            offered, changes = await asyncio.to_thread(self._store, listing)
+            offered, changes = await asyncio.to_thread(self._store, masked(listing, self._around.redact))
             self._report(changes)
             self._accept(offered)
             return None
@@ -134,7 +134,7 @@ class Server:
         if self.config.error or not self.config.enabled:
             raise self.unavailable()
         async with self._lock:
-            listing = await self._list()
+            listing = masked(await self._list(), self._around.redact)
             changes = await asyncio.to_thread(self._approvals.accept, self.config, listing)
             self._report([])
             self._accept(listing)

@@ -92,6 +92,8 @@ class BridgeThread:
         user: str | None = None,
     ) -> concurrent.futures.Future[ToolResult]:
         """Begin a call and return its future, for callers without a loop."""
+        if self._thread.is_alive():
+            self._started.wait(START_SECONDS)  # only a call right after `start` has anything to wait for
         loop = self._loop
         if not self._started.is_set() or loop is None or self._closed:
             raise ServerUnavailable("the bridge is not running")

@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from .. import _sdk
 from ..cleaning import clean_label, truncate
@@ -20,7 +20,16 @@ from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
 from .http_failure import HttpFailure, from_exception, from_status
-from .http_stream import DETAIL_CHARS, EventInjection, EventStream, InjectedStream, Waiting, error_message, origin
+from .http_stream import (
+    DETAIL_CHARS,
+    EventInjection,
+    EventStream,
+    InjectedStream,
+    Parcels,
+    Waiting,
+    error_message,
+    origin,
+)
 
 httpx = _sdk.httpx
 logger = logging.getLogger(__name__)
@@ -34,19 +43,23 @@ _JSON, _SSE = "application/json", "text/event-stream"
 
 
 class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
-    """An HTTP transport for the SDK's client, over a client that knows proxies and certificates.
+    """An HTTP transport for the SDK's client, over a transport that knows proxies and certificates.
 
     `failure` is the last one that belonged to no request, such as the opening of an event stream.
     """
 
-    def __init__(self, client: Any, *, limit: int, injection: EventInjection | None = None) -> None:
-        self._client = client
+    def __init__(self, network: Any, url: str, *, limit: int, injection: EventInjection | None = None) -> None:
+        self._network = network
+        self._public, self._full = httpx.URL(public_url(url)), httpx.URL(url).copy_with(userinfo=b"")
         self._limit = limit
         self._injection = injection
+        self.parcels = Parcels()
         self.failure: HttpFailure | None = None
 
     async def handle_async_request(self, request: Any) -> Any:
         waiting = _waiting(request)
+        if request.url == self._public:  # the SDK logs addresses: it is not told the query
+            request.url = self._full
         if waiting is not None and self._injection is not None:
             self._injection.waiting[str(waiting.id)] = waiting
         try:
@@ -63,7 +76,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             return self._failed(request, waiting, from_exception(error, str(request.url)))
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        await self._network.aclose()
 
     def _note(self, failure: HttpFailure) -> None:
         """Keep the first failure that belonged to no request."""
@@ -72,14 +85,19 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
     async def _send(self, request: Any) -> Any:
         """Send a request, following redirects within its origin that keep its method."""
         for _ in range(MAX_REDIRECTS):
-            response = await self._client.send(request, stream=True, follow_redirects=False)
-            following = response.next_request
-            if following is None or following.method != request.method:
+            response = await self._network.handle_async_request(request)
+            response.request = request
+            target = urljoin(str(request.url), response.headers.get("location", ""))
+            kept = response.status_code in (307, 308) or request.method == "GET"
+            if not response.is_redirect or not kept or origin(target) != origin(str(request.url)):
                 return response
-            if origin(str(following.url)) != origin(str(request.url)) or following.url.userinfo:
+            if urlsplit(target).username is not None:
                 return response
             await response.aclose()
-            request = following
+            content = request.content if request.method == "POST" else None
+            request = httpx.Request(
+                request.method, target, headers=request.headers, content=content, extensions=request.extensions
+            )
         return response
 
     async def _answer(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
@@ -97,9 +115,11 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
                 await response.aclose()
                 text = f"{request.url.host} answered with '{kind[:80]}' instead of an event stream"
                 return self._failed(request, None, HttpFailure(text, status))
-            return _stream_response(response, InjectedStream(response, self._note, self._injection, self._limit))
+            return _stream_response(
+                response, InjectedStream(response, self._note, self._injection, self._limit, self.parcels)
+            )
         if kind.startswith(_SSE):
-            return _stream_response(response, EventStream(response, waiting, self._limit))
+            return _stream_response(response, EventStream(response, waiting, self._limit, self.parcels))
         if request.method == "DELETE":
             await response.aclose()
             return httpx.Response(204)

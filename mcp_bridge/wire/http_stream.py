@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,8 @@ httpx = _sdk.httpx
 logger = logging.getLogger(__name__)
 
 DETAIL_CHARS = 200
+PARCEL_CHARS = 256 * 1024
+"""Messages of more JSON text than this do not go through the SDK."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,35 @@ class EventInjection:
         return address if origin(address) == origin(self._url) else None
 
 
+class Parcels:
+    """Carries large messages past the SDK, which refuses events over 1 MiB (2.x) and parses all once more."""
+
+    def __init__(self) -> None:
+        self._mark = f"mcp-bridge-{secrets.token_hex(8)}"  # no server can guess it
+        self._held: dict[str, Message] = {}
+        self._numbers = itertools.count(1)
+
+    def wrap(self, message: Message) -> Message:
+        """Return the message, or a small one that stands for it."""
+        if "result" not in message or len(json.dumps(message)) < PARCEL_CHARS:
+            return message
+        number = str(next(self._numbers))
+        self._held[number] = message
+        return {"jsonrpc": "2.0", "id": message["id"], "result": {self._mark: number}}
+
+    def unwrap(self, message: Message) -> Message:
+        """Return what a message stands for, if it does."""
+        result = message.get("result")
+        number = result.get(self._mark) if isinstance(result, dict) else None
+        return self._held.pop(number, message) if isinstance(number, str) else message
+
+
 class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
     """An event stream of the server, rewritten; it ends with an answer to the request that it was for."""
 
-    def __init__(self, response: Any, waiting: Waiting | None, limit: int) -> None:
+    def __init__(self, response: Any, waiting: Waiting | None, limit: int, parcels: Parcels) -> None:
         self._response = response
+        self._parcels = parcels
         self._waiting = {str(waiting.id): waiting} if waiting is not None else {}
         self._for_one = waiting is not None
         self._reader = EventReader(limit)
@@ -98,16 +126,22 @@ class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
             messages = [one for one in messages if "method" in one or str(one.get("id")) in awaited]
         if not messages and event.id is not None:
             return [encode_event(Event(id=event.id, retry=event.retry))]
-        return [message_event(message, event) for message in messages]
+        return [message_event(self._parcels.wrap(message), event) for message in messages]
 
 
 class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
     """The one event stream of the old SSE transport, into which failures of posts are put."""
 
     def __init__(
-        self, response: Any, fail: Callable[[HttpFailure], None], injection: EventInjection, limit: int
+        self,
+        response: Any,
+        fail: Callable[[HttpFailure], None],
+        injection: EventInjection,
+        limit: int,
+        parcels: Parcels,
     ) -> None:
         self._response = response
+        self._parcels = parcels
         self._fail = fail
         self._injection = injection
         self._reader = EventReader(limit)
@@ -147,7 +181,7 @@ class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
         messages, doubt = _messages(event, self._injection.waiting)
         if doubt:
             logger.debug("an error that names no request: %s", doubt)
-        return [message_event(message) for message in messages]
+        return [message_event(self._parcels.wrap(message)) for message in messages]
 
 
 def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message], str]:
@@ -157,12 +191,15 @@ def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message],
     """
     only = next(iter(waiting.values())) if len(waiting) == 1 else None
     if event.too_long:
-        found: list[Message] = [error_message(None, "the server's answer is too long")]
+        found: list[Message] = [error_message(only.id if only else None, "the server's answer is too long")]
     else:
         parsed = parse_line(event.data.encode("utf-8", "replace").replace(b"\n", b" "))
         found = parsed.messages
         if parsed.broken is not None:
-            found.append(error_message(parsed.broken.id, f"the server's answer cannot be used: {parsed.broken.reason}"))
+            owner_id = parsed.broken.id if parsed.broken.id is not None or only is None else only.id
+            found.append(error_message(owner_id, f"the server's answer cannot be used: {parsed.broken.reason}"))
+        elif parsed.unfinished and not found and only is not None:
+            found.append(error_message(only.id, "the server's answer is broken off"))
     standard: list[Message] = []
     doubt = ""
     for message in found:
