@@ -65,7 +65,7 @@ async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteCha
 @asynccontextmanager
 async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
-    injection = EventInjection(config.url, config.sse_prefix)
+    injection = EventInjection(public_url(config.url), config.sse_prefix)
     guard = HttpGuard(_network(config), config.url, limit=limit, injection=injection)
     opened = False
 

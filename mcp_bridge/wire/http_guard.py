@@ -58,8 +58,8 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
 
     async def handle_async_request(self, request: Any) -> Any:
         waiting = _waiting(request)
-        if request.url == self._public:  # the SDK logs addresses: it is not told the query
-            request.url = self._full
+        if request.url == self._public:  # the SDK and its client log addresses: they are not told the query
+            request = _moved(request, self._full)
         if waiting is not None and self._injection is not None:
             self._injection.waiting[str(waiting.id)] = waiting
         try:
@@ -94,10 +94,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             if urlsplit(target).username is not None:
                 return response
             await response.aclose()
-            content = request.content if request.method == "POST" else None
-            request = httpx.Request(
-                request.method, target, headers=request.headers, content=content, extensions=request.extensions
-            )
+            request = _moved(request, target)
         return response
 
     async def _answer(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
@@ -176,6 +173,12 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             if parsed.broken is not None:
                 reason = f"the server's answer cannot be used: {parsed.broken.reason}"
         return error_message(waiting.id, reason)
+
+
+def _moved(request: Any, url: Any) -> Any:
+    """Return the same request to another address."""
+    content = request.content if request.method == "POST" else None
+    return httpx.Request(request.method, url, headers=request.headers, content=content, extensions=request.extensions)
 
 
 def _waiting(request: Any) -> Waiting | None:
