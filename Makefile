@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test fuzz lint test-maibot test-matrix clean
+.PHONY: demo test fuzz lint test-maibot test-matrix bench clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -31,6 +31,10 @@ test-maibot: $(HOST)/ready
 # Four versions of the SDK on two Pythons: half an hour.
 test-matrix:
 	$(PYTHON) tests/matrix.py
+
+# Some ten minutes; `make bench BENCH=--quick` is a smoke test.
+bench: $(TEST)/ready
+	$(TEST)/bin/python -m benchmarks $(BENCH)
 
 $(DEMO)/ready: pyproject.toml
 	$(PYTHON) -m venv $(DEMO)

@@ -1,0 +1,43 @@
+"""What one run is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .progress import Progress
+from .servers import NodeSubjects
+
+SLOW_SHARE, SOME_SHARE = 6, 2
+"""Samples that take seconds are taken in one of so many rounds, but at least in `LEAST_ROUNDS`."""
+LEAST_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """`rounds` samples of each contender; `scratch` is a folder that is deleted after the run."""
+
+    rounds: int
+    quick: bool
+    scratch: Path
+    node: NodeSubjects
+    progress: Progress
+
+    @property
+    def slow_rounds(self) -> int:
+        """How many samples of what takes several seconds."""
+        return max(self.rounds // SLOW_SHARE, LEAST_ROUNDS)
+
+    @property
+    def some_rounds(self) -> int:
+        """How many samples of what takes about a second."""
+        return max(self.rounds // SOME_SHARE, LEAST_ROUNDS)
+
+    def data_dir(self, name: str) -> Path:
+        """Return an empty data folder of that name."""
+        for number in range(1_000_000):
+            folder = self.scratch / f"{name}-{number}"
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                return folder
+        raise AssertionError("unreachable")
