@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from .errors import BenchmarkError
@@ -22,9 +22,10 @@ from .scenarios_memory import memory
 from .scenarios_start import start
 from .servers import CACHE, node_subjects
 
+PARTIAL = CACHE / "partial.md"
 RESULTS = Path(__file__).with_name("RESULTS.md")
 ROUNDS, QUICK_ROUNDS = 30, 5
-SCENARIOS: dict[str, Callable[[Options], Awaitable[list[Section]]]] = {
+SCENARIOS: dict[str, Callable[[Options], AsyncIterator[Section]]] = {
     "calls": calls,
     "bursts": bursts,
     "discovery": discovery,
@@ -62,21 +63,23 @@ def run(words: list[str]) -> int:
         options = Options(rounds, asked.quick, Path(scratch), node, progress)
         try:
             for name in asked.only or SCENARIOS:
-                report.sections.extend(asyncio.run(_scenario(name, options)))
+                asyncio.run(_run(SCENARIOS[name], options, report))
         except BenchmarkError as error:
             print(f"benchmarks: {error}", file=sys.stderr)
             return 1
     report.show()
-    partial = asked.quick or asked.only
-    output = asked.output or (CACHE / "partial.md" if partial else RESULTS)
-    output.parent.mkdir(parents=True, exist_ok=True)
+    output = asked.output or (PARTIAL if asked.quick or asked.only else RESULTS)
     output.write_text(report.markdown(), encoding="utf-8")
     print(f"written: {output}")
     return 0
 
 
-async def _scenario(name: str, options: Options) -> list[Section]:
-    return await SCENARIOS[name](options)
+async def _run(scenario: Callable[[Options], AsyncIterator[Section]], options: Options, report: Report) -> None:
+    """Run a scenario; what is there already is kept in the cache folder if the run is stopped."""
+    async for section in scenario(options):
+        report.sections.append(section)
+        PARTIAL.parent.mkdir(parents=True, exist_ok=True)
+        PARTIAL.write_text(report.markdown(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from time import perf_counter
 
 from .clients import (
@@ -73,9 +74,8 @@ class Burst:
         return {self.label: max(answer.at for answer in answers) - began}
 
 
-async def calls(options: Options) -> list[Section]:
+async def calls(options: Options) -> AsyncIterator[Section]:
     """Measure a call on each server."""
-    sections = []
     for subject in (calculator(), minimal(), *options.node.all):
         clients: list[Client] = [
             BridgeClient(SPARE, subject, options.data_dir("spare")),
@@ -101,13 +101,11 @@ async def calls(options: Options) -> list[Section]:
         ]
         title = f"A call: {TITLES[subject.name]}"
         tables = (time_table("Time to the answer", series), ratio_table("Ratios", series, ratios))
-        sections.append(Section(title, tables, ratio_goals(f"a call, {subject.name}", series, ratios), NOTES))
-    return sections
+        yield Section(title, tables, ratio_goals(f"a call, {subject.name}", series, ratios), NOTES)
 
 
-async def bursts(options: Options) -> list[Section]:
+async def bursts(options: Options) -> AsyncIterator[Section]:
     """Measure bursts of calls on two servers."""
-    sections = []
     for subject in (calculator(), minimal()):
         spare = BridgeClient("bridge, fresh, a spare ready", subject, options.data_dir("spare"))
         clients: list[Client] = [
@@ -133,8 +131,7 @@ async def bursts(options: Options) -> list[Section]:
         title = f"A burst of {BURST} calls: {TITLES[subject.name]}"
         tables = (time_table("Time to the last answer", series), ratio_table("Ratios", series, ratios))
         note = f"After {spare.refills_missed} of {rounds + 1} bursts, no spare was made until the next call."
-        sections.append(Section(title, tables, notes=(note,)))
-    return sections
+        yield Section(title, tables, notes=(note,))
 
 
 def _in_order(clients: list[Client]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from time import perf_counter
 
 from mcp_bridge.bridge import Bridge
@@ -94,11 +94,10 @@ class ChildDiscovery(_Discovery):
         return {self.label: (await run_child("child_start", job))["seconds"]}
 
 
-async def discovery(options: Options) -> list[Section]:
+async def discovery(options: Options) -> AsyncIterator[Section]:
     """Measure the discovery of ten slow and of ten light servers."""
     slow = [odd("slow_init", "delay=1", name=f"slow{number}") for number in range(SERVERS)]
     light = [odd("normal", name=f"light{number}") for number in range(SERVERS)]
-    sections = []
     for kind, subjects, rounds in (("slow", slow, options.slow_rounds), ("light", light, options.some_rounds)):
         contenders: list[Contender] = [
             BridgeDiscovery(BRIDGE, options, subjects),
@@ -124,5 +123,4 @@ async def discovery(options: Options) -> list[Section]:
             if kind == "slow"
         ]
         tables = (time_table("Time until all tools are there", series), ratio_table("Ratios", series, ratios))
-        sections.append(Section(f"Discovery of {SERVERS} servers {what}", tables, tuple(goals)))
-    return sections
+        yield Section(f"Discovery of {SERVERS} servers {what}", tables, tuple(goals))

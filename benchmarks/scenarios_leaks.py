@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 from .children import run_child
@@ -15,7 +16,7 @@ RSS_LIMIT_MIB = 2.0
 COUNTED = ("children", "strays", "descriptors", "tasks", "threads")
 
 
-async def leaks(options: Options) -> list[Section]:
+async def leaks(options: Options) -> AsyncIterator[Section]:
     """Count what is left, with sessions opened for each call: nothing may grow."""
     sizes = (CALLS, CANCELLED, BAD, WARM_UP)
     if options.quick:
@@ -43,7 +44,7 @@ async def leaks(options: Options) -> list[Section]:
         "`children` are all processes below ours (with the guardian and the spares), `strays` are processes that a"
         " server left behind outside of that tree. With spares, their number at rest may differ by a few."
     )
-    return [Section("Leaks", tuple(tables), tuple(goals), (note, what))]
+    yield Section("Leaks", tuple(tables), tuple(goals), (note, what))
 
 
 def _table(title: str, counts: dict[str, dict[str, Any]]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import psutil
@@ -88,9 +88,10 @@ class Growth:
         pass
 
 
-async def memory(options: Options) -> list[Section]:
+async def memory(options: Options) -> AsyncIterator[Section]:
     """Measure spares and growth."""
-    return [await _spares(options), await _growth(options)]
+    yield await _spares(options)
+    yield await _growth(options)
 
 
 async def _spares(options: Options) -> Section:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -106,9 +107,10 @@ class Import:
         pass
 
 
-async def start(options: Options) -> list[Section]:
+async def start(options: Options) -> AsyncIterator[Section]:
     """Measure starts and imports."""
-    return [await _starts(options), await _imports(options)]
+    yield await _starts(options)
+    yield await _imports(options)
 
 
 async def _starts(options: Options) -> Section:
