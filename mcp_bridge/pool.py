@@ -48,6 +48,8 @@ class SessionPool:
         self._live: set[Connection] = set()
         self._freed = asyncio.Event()
         self._closed = False
+        self.waiting = 0
+        """How many callers wait for a place now: spares must not take it from them."""
 
     async def open(self, seconds: float) -> Connection:
         """Return a new session when its handshake is done.
@@ -58,8 +60,12 @@ class SessionPool:
         deadline = loop.time() + seconds
         while not self.has_room() and not self._closed:
             self._freed.clear()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._freed.wait(), max(deadline - loop.time(), 0))
+            self.waiting += 1
+            try:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._freed.wait(), max(deadline - loop.time(), 0))
+            finally:
+                self.waiting -= 1
             if loop.time() >= deadline and not self.has_room():
                 busy = f"all {self.config.max_sessions} sessions are busy (max_sessions)"
                 text = f"{busy}; none was free within {round(seconds, 1):g} s"

@@ -120,7 +120,7 @@ class FreshSessions:
     def _wanted(self) -> bool:
         if asyncio.get_running_loop().time() - self._missed_at >= CALM_SECONDS:
             self._target = min(self._target, self._pool.config.warm)
-        return len(self._spares) < self._target and self._pool.has_room()
+        return len(self._spares) < self._target and self._pool.has_room() and not self._pool.waiting
 
     async def _fill(self) -> None:
         while self._wanted():
@@ -136,7 +136,7 @@ class FreshSessions:
                 return
 
     def _keep(self, spare: Connection, *, oust: bool) -> bool:
-        if len(self._spares) >= self._target or not spare.alive:
+        if len(self._spares) >= self._target or not spare.alive or self._pool.waiting:
             return False
         if not self._budget.add(spare, oust=oust):
             return False

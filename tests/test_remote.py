@@ -96,7 +96,9 @@ def requests(tmp_path: Path) -> list[dict[str, Any]]:
 async def test_every_ordinary_way_of_speaking_works(
     serve: Serve, write_config: Write, options: tuple[str, ...], path: str, transport: str
 ) -> None:
-    more = {} if transport == "auto" else {"transport": transport}
+    more: dict[str, Any] = {} if transport == "auto" else {"transport": transport}
+    if "http=no_session" in options:
+        more["warm"] = 0  # the odd server has but one session then, and mixes up two that begin at once
     config = load_config(write_config(entry(serve("normal", *options) + path, **more)))
     async with Bridge(config) as bridge:
         assert [one.reason for one in bridge.status()] == [""]
