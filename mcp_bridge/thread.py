@@ -56,6 +56,10 @@ class BridgeThread:
         """Start the thread and the servers; returns at once."""
         self._thread.start()
 
+    def wait_started(self, seconds: float) -> bool:
+        """Wait until the stored tools are known: milliseconds after `start`."""
+        return self._started.wait(seconds)
+
     def wait_known(self, seconds: float) -> bool:
         """Wait until each server's tools are known, stored or listed, or its start has failed."""
         return self._known.wait(seconds)

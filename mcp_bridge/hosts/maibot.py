@@ -65,7 +65,9 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         Waits 2 s at the most for those never seen before, and not at all in a reload, during
         which the host has none of our tools.
         """
-        if self._bridge is not None and not is_own_reload(self._state_file):
+        if self._bridge is not None and is_own_reload(self._state_file):
+            self._bridge.wait_started(COMPONENT_WAIT_SECONDS)
+        elif self._bridge is not None:
             self._bridge.wait_known(COMPONENT_WAIT_SECONDS)
         self._classes, components = self._offer()
         self._declared = components
