@@ -71,7 +71,7 @@ async def test_spares_of_all_servers_together_are_limited(write_config: Write, t
     async with Bridge(load_config(write_config("[mcp]\nmax_spares = 2\n" + entries))) as bridge:
         await until(lambda: running(log) == 2)
         assert (await bridge.call("mcp_s5_echo", {"text": "x"})).text == "x"
-        await until(lambda: running(log) == 2 and len(starts(log)) >= 8)
+        await until(lambda: running(log) == 2 and len(starts(log)) >= 7)
         await asyncio.sleep(0.5)
         assert running(log) == 2
 

@@ -13,11 +13,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from .. import __version__
 from ..bridge import Bridge
 from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
@@ -25,18 +24,10 @@ from ..naming import server_prefix
 from ..result import Media, ToolResult
 from ..snapshot import bot_data_dir
 from .log import set_up_log
+from .options import UsageError, parser
 from .report import Report
 
 DONE, TOOL_ERROR, WRONG_USE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
-
-
-class UsageError(BridgeError):
-    """The command line itself is wrong."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see: {self.prog} --help)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,8 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8" if "--json" in words else None, errors="replace")
     report = Report(as_json="--json" in words)
     try:
-        options = _parser().parse_args(words)
+        options = parser().parse_args(words)
         set_up_log(verbose=options.verbose)
+        if options.command == "chat":  # reads the terminal, so it may not be on a loop
+            return _chat(options, report)
         return asyncio.run(_COMMANDS[options.command](options, report))
     except (ServerUnavailable, CallTimeout) as error:
         report.error(error)
@@ -61,27 +54,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-
-
-def _parser() -> argparse.ArgumentParser:
-    common = _Parser(add_help=False)
-    common.add_argument("--config", metavar="F", help="config.toml, or a .json file with mcpServers")
-    common.add_argument("--data-dir", metavar="DIR", help="where found tools are kept")
-    common.add_argument("--json", action="store_true", help="print one JSON document")
-    common.add_argument("-v", "--verbose", action="store_true", help="show what happens")
-    parser = _Parser(prog="mcp-bridge", description="Every tool of every MCP server, in a chat bot.")
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("list", parents=[common], help="show servers and tools")
-    call = commands.add_parser("call", parents=[common], help="call a tool")
-    call.add_argument("name", metavar="NAME", help="mcp_<server>_<tool>")
-    call.add_argument("arguments", metavar="JSON", nargs="?", default="{}", help='such as {"a": 5}')
-    call.add_argument("--chat", metavar="ID", help="act for a chat, such as qq:group:123")
-    call.add_argument("--save-media", metavar="DIR", help="write pictures and other media there")
-    accept = commands.add_parser("accept", parents=[common], help="accept a server's changed tools (pin = true)")
-    accept.add_argument("server", metavar="SERVER")
-    commands.add_parser("demo", parents=[common], help="the bundled example, end to end")
-    return parser
 
 
 def find_config(stated: str | None) -> BridgeConfig:
@@ -151,6 +123,12 @@ def _save(result: ToolResult, folder: str | None) -> dict[Media, str]:
     return paths
 
 
+def _chat(options: argparse.Namespace, report: Report) -> int:
+    from .chat import run
+
+    return run(options, find_config(options.config), report)
+
+
 async def _accept(options: argparse.Namespace, report: Report) -> int:
     config = find_config(options.config)
     data_dir = options.data_dir or bot_data_dir(config.file)
@@ -167,4 +145,9 @@ async def _demo(options: argparse.Namespace, report: Report) -> int:
     return await run(options.data_dir, report)
 
 
-_COMMANDS = {"list": _list, "call": _call, "accept": _accept, "demo": _demo}
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace, Report], Coroutine[Any, Any, int]]] = {
+    "list": _list,
+    "call": _call,
+    "accept": _accept,
+    "demo": _demo,
+}

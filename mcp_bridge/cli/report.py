@@ -12,8 +12,9 @@ from .. import strict_json
 from ..approvals import Change
 from ..bridge import ServerStatus
 from ..catalog import Tool
-from ..cleaning import clean_label, truncate
+from ..cleaning import clean_label, clean_text, truncate
 from ..errors import BridgeError
+from ..hosts.openai import Answer
 from ..result import Media, ToolResult
 
 DESCRIPTION_CHARS = 60
@@ -24,13 +25,13 @@ class Report:
     """Prints for people, or with `as_json` for programs. Uses rich where it is installed."""
 
     def __init__(self, *, as_json: bool = False) -> None:
-        self._as_json = as_json
+        self.as_json = as_json
 
     @contextmanager
     def progress(self, doing: str) -> Iterator[None]:
         """Show on stderr that something is going on, if somebody can be watching."""
         with contextlib.ExitStack() as stack:
-            if sys.stderr.isatty() and not self._as_json:
+            if sys.stderr.isatty() and not self.as_json:
                 with contextlib.suppress(ImportError):
                     from rich.console import Console
 
@@ -39,11 +40,16 @@ class Report:
 
     def say(self, text: str = "") -> None:
         """Print a line for people; programs do not get it."""
-        if not self._as_json:
+        if not self.as_json:
             print(text)
 
+    def piece(self, text: str) -> None:
+        """Print a piece of a model's text as it comes; programs do not get it."""
+        if not self.as_json:
+            print(clean_text(text), end="", flush=True)
+
     def listing(self, tools: Sequence[Tool], status: Sequence[ServerStatus]) -> None:
-        if self._as_json:
+        if self.as_json:
             self._json({"tools": [_tool(tool) for tool in tools], "servers": [_server(one) for one in status]})
             return
         self.tools(tools)
@@ -65,7 +71,7 @@ class Report:
         self._table("Servers", ("name", "state", "tools", "reason"), rows)
 
     def result(self, name: str, result: ToolResult, seconds: float, paths: Mapping[Media, str]) -> None:
-        if self._as_json:
+        if self.as_json:
             media = [
                 {"type": one.type, "mime_type": one.mime_type, "bytes": len(one.data)}
                 | ({"path": paths[one]} if one in paths else {})
@@ -86,9 +92,17 @@ class Report:
         for path in paths.values():
             print(f"saved: {path}")
 
+    def turn(self, text: str, answers: Sequence[Answer]) -> None:
+        """Print a model's answer for programs; people have seen it come."""
+        if self.as_json:
+            calls = [
+                {"name": one.call.name, "is_error": one.is_error, "seconds": round(one.seconds, 3)} for one in answers
+            ]
+            self._json({"text": text, "calls": calls})
+
     def accepted(self, server: str, changes: Sequence[Change]) -> None:
         """Tell which tools were accepted in a new form."""
-        if self._as_json:
+        if self.as_json:
             shown = [{"tool": change.tool, "difference": change.difference} for change in changes]
             self._json({"server": server, "accepted": shown})
             return
@@ -98,7 +112,7 @@ class Report:
 
     def error(self, error: BridgeError) -> None:
         """Print why a command failed: on stderr for people, as the document for programs."""
-        if self._as_json:
+        if self.as_json:
             kind = type(error).__name__
             self._json({"error": {"type": kind, "message": error.message, "server": error.server}})
         else:

@@ -7,6 +7,7 @@ it answers, `answer_calls` runs its calls side by side, and `converse` is the wh
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -119,19 +120,44 @@ class StreamedMessage:
             call.arguments += arguments
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a call gave: the text for the model, whether it failed, and how long it took."""
+
+    call: ToolCall
+    text: str
+    is_error: bool
+    seconds: float
+
+
+def _unseen(answer: Answer) -> None:
+    """Take an answer that nobody watches for."""
+
+
 async def answer_calls(
-    bridge: Tools, calls: Sequence[ToolCall], *, chat: str | None = None, user: str | None = None
+    bridge: Tools,
+    calls: Sequence[ToolCall],
+    *,
+    chat: str | None = None,
+    user: str | None = None,
+    on_answer: Callable[[Answer], None] = _unseen,
 ) -> list[dict[str, Any]]:
-    """Run the calls side by side; return one `tool` message for each, also for those that fail."""
+    """Run the calls side by side; return one `tool` message for each, also for those that fail.
+
+    `on_answer` is told of each as it comes.
+    """
     servers = {tool.name: tool for tool in bridge.tools(chat, user)}
 
     async def answer(call: ToolCall) -> dict[str, Any]:
         tool = servers.get(call.name)
+        started = time.monotonic()
         try:
             result = await bridge.call(call.name, call.arguments, chat=chat, user=user)
             text = tell_result(result, tool.server, tool.remote_name) if tool else result.text
+            failed = result.is_error
         except BridgeError as error:
-            text = tell_error(error, error.server)
+            text, failed = tell_error(error, error.server), True
+        on_answer(Answer(call, text, failed, time.monotonic() - started))
         return {"role": "tool", "tool_call_id": call.id, "content": text}
 
     return list(await asyncio.gather(*(answer(call) for call in calls)))
@@ -144,11 +170,13 @@ async def converse(
     *,
     chat: str | None = None,
     user: str | None = None,
+    on_answer: Callable[[Answer], None] = _unseen,
 ) -> str:
     """Let the model answer, with as many tool calls as it needs; return its text.
 
     `ask` sends `{"messages": ..., "tools": ...}` to the model. The new messages are added
-    to `messages`. After `MAX_ROUNDS` rounds of calls no tools are offered any more.
+    to `messages`; `on_answer` is told of each call's answer. After `MAX_ROUNDS`
+    rounds of calls no tools are offered any more.
     """
     for round_number in range(MAX_ROUNDS + 1):
         offered = tool_options(bridge.tools(chat, user)) if round_number < MAX_ROUNDS else {}
@@ -158,7 +186,7 @@ async def converse(
             messages.append({"role": "assistant", "content": message.content})
             return message.content
         messages.append(message.as_message())
-        messages += await answer_calls(bridge, calls, chat=chat, user=user)
+        messages += await answer_calls(bridge, calls, chat=chat, user=user, on_answer=on_answer)
     raise AssertionError("unreachable: the last round offers no tools")
 
 
