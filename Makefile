@@ -11,8 +11,10 @@ HOST = .venv-maibot
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
 
+# Most tests wait rather than work, so more of them than there are cores run at a time.
+JOBS ?= 3
 test: $(TEST)/ready
-	$(TEST)/bin/python -m pytest tests --ignore=tests/maibot
+	$(TEST)/bin/python -m pytest -n $(JOBS) tests --ignore=tests/maibot
 
 # The property tests with many examples each: EXAMPLES=50000 takes hours.
 EXAMPLES ?= 1000
