@@ -15,9 +15,10 @@ Json = dict[str, Any]
 class Turn:
     """One answer: the deltas of its stream, and the same as a whole message."""
 
-    def __init__(self, deltas: list[Json], message: Json) -> None:
+    def __init__(self, deltas: list[Json], message: Json, *, status: int = 200) -> None:
         self.deltas = deltas
         self.message = message
+        self.status = status
 
     @property
     def finish_reason(self) -> str:
@@ -60,7 +61,12 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.keys.append(self.headers.get("Authorization"))
         turn = self.server.next_turn(request)
-        if request.get("stream"):
+        if turn.status != 200:
+            self.answer("application/json", json.dumps({"error": {"message": "no"}}), turn.status)
+        elif request.get("stream"):
+            if not turn.deltas:  # not even the last event
+                self.answer("text/event-stream", "")
+                return
             chunks = [self.chunk([{"index": 0, "delta": delta, "finish_reason": None}]) for delta in turn.deltas]
             chunks.append(self.chunk([{"index": 0, "delta": {}, "finish_reason": turn.finish_reason}]))
             chunks.append(self.chunk([]))  # some send the usage last, without any choice
@@ -74,9 +80,9 @@ class _Handler(BaseHTTPRequestHandler):
         head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
         return {**head, "choices": choices}
 
-    def answer(self, kind: str, body: str) -> None:
+    def answer(self, kind: str, body: str, status: int = 200) -> None:
         data = body.encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,10 +19,15 @@ Write = Callable[[str], Path]
 FOLDER = Path(__file__).parents[2]
 
 
-def chat(model: RawModel, config: Path, text: str = "hello") -> subprocess.CompletedProcess[str]:
-    words = ["--base-url", model.base_url, "--model", "m", "--api-key-env", "RAW_MODEL_KEY", "--once", text]
+def chat(
+    model: RawModel, config: Path, text: str | None = "hello", *more: str, typed: str = ""
+) -> subprocess.CompletedProcess[str]:
+    words = ["--base-url", model.base_url, "--model", "m", "--api-key-env", "RAW_MODEL_KEY", *more]
+    if text is not None:
+        words += ["--once", text]
     return subprocess.run(
         [sys.executable, "-m", "mcp_bridge", "chat", "--config", str(config), *words],
+        input=typed,
         cwd=FOLDER,
         env={**os.environ, "RAW_MODEL_KEY": "sk-raw-model"},
         capture_output=True,
@@ -130,3 +136,67 @@ def test_a_model_that_says_nothing_ends_the_chat_quietly(write_config: Write) ->
         done = chat(model, write_config(odd("a", "normal")))
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_gateway_that_knows_only_whole_answers_is_understood(write_config: Write) -> None:
+    silent: list[Json] = []
+    config = write_config(odd("a", "normal"))
+    with raw_model(Turn(silent, {"role": "assistant", "content": "whole"})) as model:
+        done = chat(model, config)
+        assert [one.get("stream") for one in model.requests] == [True, None]
+    assert (done.returncode, done.stdout.strip()) == (0, "whole")
+
+
+def test_a_program_gets_the_answer_and_its_calls_as_one_document(write_config: Write) -> None:
+    turn = Turn([piece(0, "mcp_a_echo", '{"text":"x"}', "c0")], whole(("c0", "mcp_a_echo", '{"text":"x"}')))
+    with raw_model(turn, saying("done")) as model:
+        done = chat(model, write_config(odd("a", "normal")), "hello", "--json", "--no-stream")
+        assert "stream" not in model.requests[0]
+    shown = json.loads(done.stdout)
+    assert shown["text"] == "done"
+    assert [(one["name"], one["is_error"]) for one in shown["calls"]] == [("mcp_a_echo", False)]
+
+
+@pytest.mark.parametrize(("status", "expected"), [(401, 2), (404, 2), (500, 3)])
+def test_a_model_that_refuses_is_told_in_one_line_without_the_key(
+    write_config: Write, status: int, expected: int
+) -> None:
+    with raw_model(Turn([], {}, status=status)) as model:
+        done = chat(model, write_config(odd("a", "normal")))
+    assert done.returncode == expected
+    assert str(status) in done.stderr
+    assert "sk-raw-model" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--api-key-env", "NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
+        (["--base-url", "http://127.0.0.1:9/v1", "--json"], "--once"),
+        (["--base-url", "http://127.0.0.1:9/v1", "--once", "x", "--model", "m"], "cannot be reached"),
+    ],
+)
+def test_a_chat_that_cannot_begin_says_what_to_do(write_config: Write, words: list[str], told: str) -> None:
+    environ = {**os.environ, "HTTP_PROXY": "http://127.0.0.1:1"}
+    environ.pop("OPENAI_API_KEY", None)
+    command = [sys.executable, "-m", "mcp_bridge", "chat", "--config", str(write_config(odd("a", "normal"))), *words]
+    done = subprocess.run(
+        command, cwd=FOLDER, env=environ, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert done.returncode == (3 if "reached" in told else 2)
+    assert told in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_turn_that_fails_leaves_the_chat_usable(write_config: Write) -> None:
+    turns = (saying("first"), Turn([], {}, status=400), saying("third"))
+    with raw_model(*turns) as model:
+        done = chat(model, write_config(odd("a", "normal")), None, typed="one\ntwo\nthree\n")
+        last = [one["content"] for one in model.requests[-1]["messages"]]
+    assert done.returncode == 0, done.stderr
+    assert "first" in done.stdout
+    assert "third" in done.stdout
+    assert "400" in done.stderr
+    assert last == ["one", "first", "three"]
