@@ -134,6 +134,7 @@ class FreshSessions:
             if not self._keep(spare, oust=True):
                 spare.close_soon()
                 return
+            await spare.rehearse()
 
     def _keep(self, spare: Connection, *, oust: bool) -> bool:
         if len(self._spares) >= self._target or not spare.alive or self._pool.waiting:
