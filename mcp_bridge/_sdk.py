@@ -7,7 +7,7 @@ Importing this module imports the SDK (0.5 s, 40 MiB): do it late, and off a hos
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from importlib.metadata import version
@@ -122,10 +122,50 @@ async def sse(url: str, make_client: Callable[..., Any], read_seconds: float) ->
         yield read, write
 
 
-@asynccontextmanager
-async def memory_streams() -> AsyncIterator[tuple[Streams, Streams]]:
-    """Yield two stream pairs, connected: one for the session, one for whoever feeds it."""
-    to_session_send, to_session_receive = anyio.create_memory_object_stream[Any](0)
-    from_session_send, from_session_receive = anyio.create_memory_object_stream[Any](0)
-    async with to_session_send, to_session_receive, from_session_send, from_session_receive:
-        yield (to_session_receive, from_session_send), (from_session_receive, to_session_send)
+class Outward:
+    """What a session writes to: each message is carried on by the task that sends it.
+
+    Spares a message the way through a stream and another task, which the SDK asks of nobody.
+    """
+
+    def __init__(self, carry: Callable[[dict[str, Any], Any], Awaitable[None]]) -> None:
+        self._carry = carry
+        self._closed = False
+
+    async def send(self, item: SessionMessage) -> None:
+        """Carry a message on. Raises `anyio.ClosedResourceError` after `aclose`."""
+        if self._closed:
+            raise anyio.ClosedResourceError
+        await self._carry(to_wire(item), item.metadata)
+
+    async def aclose(self) -> None:
+        self._closed = True
+
+    async def __aenter__(self) -> Outward:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+
+class Inward:
+    """The other direction: what the server says, handed to the session that reads `stream`."""
+
+    def __init__(self) -> None:
+        self._send, self.stream = anyio.create_memory_object_stream[Any](0)
+
+    async def pass_on(self, message: dict[str, Any]) -> None:
+        """Hand over a message, at once if the session waits for it. Raises what is in `CLOSED`."""
+        item = to_session(message)
+        try:
+            self._send.send_nowait(item)
+        except anyio.WouldBlock:
+            await self._send.send(item)
+
+    def end(self) -> None:
+        """Tell the session that nothing more will come."""
+        self._send.close()
+
+    def close(self) -> None:
+        self._send.close()
+        self.stream.close()

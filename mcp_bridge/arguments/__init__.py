@@ -103,6 +103,8 @@ def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, 
         repaired = _Repairer(checker).value(original, schema, MAX_DEPTH)
         if not isinstance(repaired, dict):
             return original
+        if _identical(repaired, original):
+            return original
         # A schema that contradicts itself could be "repaired" back and forth: then nothing is touched.
         again = _Repairer(checker).value(repaired, schema, MAX_DEPTH)
     except (OutOfSteps, RecursionError):

@@ -45,7 +45,7 @@ class ShownSchema:
 
     def restore(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of the arguments with the server's own parameter names, at every depth."""
-        return restore(arguments, self.schema, self.names)
+        return restore(arguments, self.schema, self.names) if self.names else dict(arguments)
 
 
 def show(schema: object, *, profile: Profile = "default", max_description_chars: int = 1024) -> ShownSchema:

@@ -111,6 +111,11 @@ class MessageFilter:
         if (pending := self._pending.get(message.get("id", -1))) is not None:
             pending.sent = True
 
+    def not_sent(self, message: Message) -> None:
+        """Take `sent` back: the connection was gone already."""
+        if (pending := self._pending.get(message.get("id", -1))) is not None:
+            pending.sent = False
+
     def may_have_run(self, token: object) -> bool:
         """Tell whether the call with that progress token can have reached the server."""
         waiting = [pending.sent for pending in self._pending.values() if pending.token == token]

@@ -23,6 +23,7 @@ _STARTS = 20
 _DIGITS = 4000
 _ID = re.compile(r'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*[,}]')
 _RESULT = re.compile(r'"(?:result|error)"\s*:')
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]")
 
 
@@ -133,8 +134,8 @@ class LineReader:
 
 def encode(message: Message) -> bytes:
     """Return a message as one line. Raises `ValueError` for what JSON cannot say (NaN)."""
-    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return encodable(text).encode() + b"\n"
+    text = _ENCODER.encode(message)
+    return (text if text.isascii() else encodable(text)).encode() + b"\n"
 
 
 def parse_line(line: bytes | TooLong) -> Parsed:
