@@ -31,15 +31,13 @@ class Toolbox:
         remotes = [tool for server in servers for tool in server.listing.tools]
         names = {(t.server, t.remote_name): name for name, t in assign_names(remotes).items()}
         configs = {server.config.name: server.config for server in servers}
-        tools: dict[str, Tool] = {}
-        for remote in remotes:
-            if is_offered(configs[remote.server], remote.remote_name, remote.annotations):
-                name = names[remote.server, remote.remote_name]
-                tool = self._present(name, remote)
-                if tool is not None:
-                    tools[name] = tool
+        offered = {
+            names[remote.server, remote.remote_name]: remote
+            for remote in remotes
+            if is_offered(configs[remote.server], remote.remote_name, remote.annotations)
+        }
         self.former |= self.tools.keys()
-        self.tools = self._limited(tools, list(configs))
+        self.tools = self._limited(offered, list(configs))
 
     def _present(self, name: str, remote: RemoteTool) -> Tool | None:
         """Present a tool, once for as long as neither it nor its name changes."""
@@ -55,14 +53,18 @@ class Toolbox:
         self._presented[name] = remote, tool
         return tool
 
-    def _limited(self, tools: dict[str, Tool], order: list[str]) -> dict[str, Tool]:
-        """Keep `max_tools` of them: the servers as configured, each server's tools by name."""
+    def _limited(self, offered: dict[str, RemoteTool], order: list[str]) -> dict[str, Tool]:
+        """Present `max_tools` of them: the servers as configured, each server's tools by name."""
         most = self._config.max_tools
-        ranked = sorted(tools.values(), key=lambda tool: (order.index(tool.server), tool.name))
-        left_out = [tool.name for tool in ranked[most:]]
+        kept: dict[str, Tool] = {}
+        left_out: list[str] = []
+        for name in sorted(offered, key=lambda name: (order.index(offered[name].server), name)):
+            if len(kept) >= most:
+                left_out.append(name)
+            elif (tool := self._present(name, offered[name])) is not None:
+                kept[name] = tool
         if left_out and left_out != self._left_out:
             shown = ", ".join(left_out[:_SHOWN_LEFT_OUT]) + ", …" * (len(left_out) > _SHOWN_LEFT_OUT)
             logger.warning("more than max_tools = %d tools; not offered: %s", most, shown)
         self._left_out = left_out
-        kept = {tool.name for tool in ranked[:most]}
-        return {name: tool for name, tool in tools.items() if name in kept}
+        return {name: kept[name] for name in offered if name in kept}
