@@ -84,8 +84,12 @@ def masked(listing: Listing, redact: Callable[[str], str]) -> Listing:
     return replace(listing, tools=tuple(tools))
 
 
-async def list_tools(connection: Connection, seconds: float, now: Callable[[], float]) -> Listing:
+async def list_tools(
+    connection: Connection, seconds: float, now: Callable[[], float], *, limit: float | None = None
+) -> Listing:
     """Read all pages of `tools/list` within `seconds` (of the clock `now`).
+
+    `limit` is what the owner has configured, if `seconds` is only what is left of it.
 
     A server that announces no tools is not asked. If a later page fails, the earlier ones
     are kept. Raises `BridgeError` if there is not even a first page.
@@ -105,7 +109,7 @@ async def list_tools(connection: Connection, seconds: float, now: Callable[[], f
             if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND and page == 1:
                 return Listing()
             if page == 1:
-                raise _named(error, seconds) from None
+                raise _named(error, limit or seconds) from None
             problems.append(f"page {page} of its tool list failed, the earlier ones are used: {error.message}")
             break
         found = result.get("tools")

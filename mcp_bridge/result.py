@@ -45,12 +45,16 @@ class Media:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a call gave. `text` is never empty; `structured` is the server's own value, untouched."""
+    """What a call gave. `text` is never empty; `structured` is the server's own value, untouched.
+
+    `raw` is the whole `CallToolResult` as the server sent it, empty where there is none.
+    """
 
     text: str
     is_error: bool = False
     media: tuple[Media, ...] = ()
     structured: Any = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 def error_result(reason: str, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult:
@@ -80,7 +84,7 @@ def convert(
     if len(text) <= _BLANK_CHARS and not clean_label(text):
         text = NO_REASON if is_error else NO_OUTPUT
     text = mask_errors(text) if is_error else text
-    return ToolResult(cut_middle(text, max_chars), is_error, tuple(reader.media), structured)
+    return ToolResult(cut_middle(text, max_chars), is_error, tuple(reader.media), structured, result)
 
 
 def _blocks(result: Mapping[str, Any]) -> list[Any]:

@@ -180,7 +180,7 @@ class Server:
             self.sessions.renew()  # with few sessions allowed, spares give way
         connection = await self._pool.open(seconds)
         try:
-            listing = await list_tools(connection, deadline - clock(), clock)
+            listing = await list_tools(connection, deadline - clock(), clock, limit=seconds)
         except BaseException:
             connection.close_soon()
             raise

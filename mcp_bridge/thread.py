@@ -12,9 +12,9 @@ import concurrent.futures
 import logging
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .bridge import Bridge, ServerStatus
 from .catalog import Tool
@@ -22,6 +22,7 @@ from .config import BridgeConfig
 from .errors import ServerUnavailable
 from .result import ToolResult
 
+_Given = TypeVar("_Given")
 logger = logging.getLogger(__name__)
 
 START_SECONDS = 10.0
@@ -96,12 +97,11 @@ class BridgeThread:
         user: str | None = None,
     ) -> concurrent.futures.Future[ToolResult]:
         """Begin a call and return its future, for callers without a loop."""
-        if self._thread.is_alive():
-            self._started.wait(START_SECONDS)  # only a call right after `start` has anything to wait for
-        loop = self._loop
-        if not self._started.is_set() or loop is None or self._closed:
-            raise ServerUnavailable("the bridge is not running")
-        return asyncio.run_coroutine_threadsafe(self._call(name, arguments, chat, user), loop)
+        return self._begin(lambda: self._call(name, arguments, chat, user))
+
+    async def refresh(self) -> None:
+        """List all tools anew, as `Bridge.refresh` does; from any running loop."""
+        await asyncio.wrap_future(self._begin(self._bridge.refresh))
 
     def close_soon(self, grace_seconds: float = 0.0) -> None:
         """Take no more calls, let the running ones finish, then end everything; returns at once.
@@ -122,6 +122,14 @@ class BridgeThread:
         if self._thread.is_alive():
             self._thread.join(seconds)
         return not self._thread.is_alive()
+
+    def _begin(self, make: Callable[[], Coroutine[Any, Any, _Given]]) -> concurrent.futures.Future[_Given]:
+        if self._thread.is_alive():
+            self._started.wait(START_SECONDS)  # only a call right after `start` has anything to wait for
+        loop = self._loop
+        if not self._started.is_set() or loop is None or self._closed:
+            raise ServerUnavailable("the bridge is not running")
+        return asyncio.run_coroutine_threadsafe(make(), loop)
 
     async def _call(
         self, name: str, arguments: Mapping[str, Any] | str | None, chat: str | None, user: str | None
