@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from . import processes
-from .host import clean_environment, install_plugin, without_ansi
+from .instance import clean_environment, install_plugin, without_ansi
 from .processes import wait_for
 
 READY_TEXT = "MaiBot 管理终端"

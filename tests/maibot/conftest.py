@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from .chat import RealChat
-from .host import RealHost, make_instance, server_table
+from .host import RealHost
+from .instance import make_instance, server_table
 
 HERE = Path(__file__).parent
 PLAIN_SERVER = HERE / "servers" / "plain_server.py"

@@ -16,7 +16,8 @@ import pytest
 
 from . import processes
 from .conftest import HERE_IN_THE_GROUP, Boot
-from .host import LISTED_SECONDS, RealHost, folder_listing, server_table
+from .host import LISTED_SECONDS, RealHost
+from .instance import folder_listing, server_table
 from .processes import wait_for
 
 # Upper bounds, in seconds. They are generous, because other things run on the machine.
