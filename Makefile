@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test fuzz lint test-maibot test-matrix bench clean
+.PHONY: demo test fuzz lint test-maibot test-matrix test-integrations bench clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -34,6 +34,10 @@ test-maibot: $(HOST)/ready
 test-matrix:
 	$(PYTHON) tests/matrix.py
 
+# The real packages behind the facades, each in an environment of its own.
+test-integrations:
+	$(PYTHON) tests/integrations/run.py
+
 # Some ten minutes; `make bench BENCH=--quick` is a smoke test.
 bench: $(TEST)/ready
 	$(TEST)/bin/python -m benchmarks $(BENCH)
@@ -59,4 +63,4 @@ $(HOST)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix .venv-integrations build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

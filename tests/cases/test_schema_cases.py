@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp_bridge import BaseTool, Bridge, Tool, create_mcp_tool_class, load_config
 
 from ..conftest import odd
-from ..test_schema import assert_sendable, schemas_in
+from ..schema_checks import assert_sendable, schemas_in
 from .remote import remote
 
 Write = Callable[..., Path]

@@ -12,7 +12,7 @@ import pytest
 from mcp_bridge import Bridge, create_mcp_tool_class, load_config
 
 from ..conftest import odd
-from ..test_schema import assert_sendable
+from ..schema_checks import assert_sendable
 from .test_schema_cases import EMPTY, KINDS, PROFILES, arrived, tool_of, zoo
 
 Write = Callable[..., Path]
