@@ -117,13 +117,16 @@ async def measure(job: dict[str, Any]) -> dict[str, Any]:
         calls: Calls = [lambda: caller.plain(server)]
         return calls * count
 
-    await many([*plain(job["warm_up"]), *plain(2, "deaf"), *plain(2, "helper"), caller.cancelled])
+    def mixture(calls: int, cancelled: int, bad: int) -> Calls:
+        """Interleaved, so that bad ends and ordinary calls meet."""
+        ordinary = _mixed(plain(calls - cancelled), [caller.cancelled] * cancelled)
+        return _mixed(ordinary, _mixed(plain(bad // 2, "deaf"), plain(bad - bad // 2, "helper")))
+
+    # What happens later must have happened before: memory taken once for all is no growth.
+    share = job["warm_up"] / job["calls"]
+    await many(mixture(job["warm_up"], round(job["cancelled"] * share), max(round(job["bad"] * share), 4)))
     counts["warmed up"] = await _count_at_rest(bridge, mark)
-    # Interleaved, so that bad ends and ordinary calls meet.
-    cancelled: Calls = [caller.cancelled] * job["cancelled"]
-    calls = _mixed(plain(job["calls"] - job["cancelled"]), cancelled)
-    bad = _mixed(plain(job["bad"] // 2, "deaf"), plain(job["bad"] - job["bad"] // 2, "helper"))
-    await many(_mixed(calls, bad))
+    await many(mixture(job["calls"], job["cancelled"], job["bad"]))
     counts["after all calls"] = await _count_at_rest(bridge, mark)
     await bridge.close()
     await asyncio.get_running_loop().shutdown_default_executor()

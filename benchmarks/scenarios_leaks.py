@@ -10,7 +10,7 @@ from .memory import MIB
 from .options import Options
 from .report import Goal, Section, Table
 
-CALLS, CANCELLED, BAD, WARM_UP = 1000, 200, 100, 100
+CALLS, CANCELLED, BAD, WARM_UP = 1000, 200, 100, 200
 QUICK_CALLS, QUICK_CANCELLED, QUICK_BAD, QUICK_WARM_UP = 50, 10, 6, 20
 RSS_LIMIT_MIB = 2.0
 COUNTED = ("children", "strays", "descriptors", "tasks", "threads")
@@ -32,12 +32,13 @@ async def leaks(options: Options) -> AsyncIterator[Section]:
             "warm": warm,
             "data_dir": str(options.data_dir("leaks")),
         }
-        options.progress.begin(f"leaks, warm = {warm}", calls + bad + warm_up + 5)
+        options.progress.begin(f"leaks, warm = {warm}", calls + bad + warm_up + max(bad * warm_up // calls, 4))
         counts = await run_child("child_leaks", job, options.progress.advance)
         tables.append(_table(f"warm = {warm}", counts))
         goals.extend(_goals(warm, calls + bad, counts))
     note = (
-        f"Fresh sessions: {warm_up} calls to warm up; then {calls} on the minimal server, {cancelled} of them cancelled"
+        f"Fresh sessions: {warm_up} calls of the same mixture to warm up; then {calls} on the minimal server,"
+        f" {cancelled} of them cancelled"
         f" half-way, and among them {bad} on servers that ignore the end of their input or leave a helper process."
     )
     what = (
