@@ -19,14 +19,21 @@ if TYPE_CHECKING:
     from .errors import BridgeError as BridgeError
     from .errors import CallTimeout as CallTimeout
     from .errors import ConfigError as ConfigError
+    from .errors import McpSessionNotEstablishedError as McpSessionNotEstablishedError
     from .errors import PermissionDenied as PermissionDenied
     from .errors import ServerUnavailable as ServerUnavailable
     from .errors import ToolNotFound as ToolNotFound
     from .hosts.base_tool import BaseTool as BaseTool
     from .hosts.base_tool import create_mcp_tool_class as create_mcp_tool_class
+    from .lifetime import ToolsetState as ToolsetState
     from .result import Media as Media
     from .result import ToolResult as ToolResult
     from .server_config import ServerConfig as ServerConfig
+    from .server_params import LocalServerParams as LocalServerParams
+    from .server_params import RemoteServerParams as RemoteServerParams
+    from .toolset import LocalMcpToolset as LocalMcpToolset
+    from .toolset import McpToolset as McpToolset
+    from .toolset import RemoteMcpToolset as RemoteMcpToolset
 
 _HOME = {
     "Bridge": ".bridge",
@@ -37,6 +44,7 @@ _HOME = {
     "BridgeError": ".errors",
     "CallTimeout": ".errors",
     "ConfigError": ".errors",
+    "McpSessionNotEstablishedError": ".errors",
     "PermissionDenied": ".errors",
     "ServerUnavailable": ".errors",
     "ToolNotFound": ".errors",
@@ -45,6 +53,12 @@ _HOME = {
     "Media": ".result",
     "ToolResult": ".result",
     "ServerConfig": ".server_config",
+    "LocalMcpToolset": ".toolset",
+    "LocalServerParams": ".server_params",
+    "McpToolset": ".toolset",
+    "RemoteMcpToolset": ".toolset",
+    "RemoteServerParams": ".server_params",
+    "ToolsetState": ".lifetime",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -59,6 +59,11 @@ class Tool:
     _remote: RemoteTool = field(repr=False, compare=False)
     _shown: ShownSchema = field(repr=False, compare=False)
 
+    @property
+    def inputSchema(self) -> dict[str, Any]:
+        """`input_schema` under the protocol's own name, by which other programs know it."""
+        return self.input_schema
+
     def arguments_for_server(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a model's arguments under the server's own names, repaired by its own schema."""
         return repair_arguments(self._shown.restore(arguments), self._remote.input_schema)

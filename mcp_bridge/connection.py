@@ -95,6 +95,11 @@ class Connection:
         """Whether somebody here wants it to end, as opposed to the server having stopped."""
         return self._closing.is_set()
 
+    @property
+    def lost(self) -> bool:
+        """Whether it ended without anybody here wanting that."""
+        return self._ended.is_set() and not self._closing.is_set()
+
     async def wait_ready(self, seconds: float) -> None:
         """Wait until the handshake is done. Raises `ServerUnavailable`; the session then ends by itself."""
         try:

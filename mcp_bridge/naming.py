@@ -19,6 +19,8 @@ MAX_NAME = 64
 """Longest function name that the model APIs take, in characters."""
 _HASH_SIZES = (8, 16, 32)
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
+_ILLEGAL_IN_PREFIX = re.compile(r"[^A-Za-z0-9_-]")
+_BEGINNING = re.compile(r"[A-Za-z]")
 _ALNUM = re.compile(r"[A-Za-z0-9]")
 
 
@@ -44,37 +46,42 @@ def server_prefix(server: str) -> str:
     return f"{PREFIX}_{sanitize(server)}_"
 
 
-def plain_name(server: str, tool: str) -> str:
+def plain_name(server: str, tool: str, prefix: str | None = None) -> str:
     """Return the name that a tool has when nothing stands against it."""
-    return server_prefix(server) + sanitize(tool)
+    if prefix is None:
+        return server_prefix(server) + sanitize(tool)
+    name = _ILLEGAL_IN_PREFIX.sub("_", prefix) + sanitize(tool)
+    return name if _BEGINNING.match(name) else f"{PREFIX}_{name}"
 
 
-def assign_names(tools: Iterable[T]) -> dict[str, T]:
+def assign_names(tools: Iterable[T], *, prefix: str | None = None) -> dict[str, T]:
     """Return `{public name: tool}`, whatever the order of the tools.
 
-    Of several tools with the same server and remote name the first is kept.
+    Of several tools with the same server and remote name the first is kept. A `prefix` that
+    somebody has chosen takes the place of `mcp_<server>_`.
     """
     unique: dict[tuple[str, str], T] = {}
     for tool in tools:
         unique.setdefault((tool.server, tool.remote_name), tool)
-    sizes = {key: _first_size(*key) for key in unique}
-    while clashes := _clashes(sizes):
+    plain = {key: plain_name(*key, prefix) for key in unique}
+    sizes = {key: _first_size(plain[key], key if prefix is None else key[1:]) for key in unique}
+    while clashes := _clashes(plain, sizes):
         for key in clashes:
             sizes[key] = _next_size(sizes[key])
-    return {_name(*key, size=sizes[key]): tool for key, tool in unique.items()}
+    return {_name(plain[key], key, sizes[key]): tool for key, tool in unique.items()}
 
 
-def _first_size(server: str, tool: str) -> int:
-    """Return how many characters of hash a tool's name needs by itself."""
-    legible = _ALNUM.search(server) and _ALNUM.search(tool)
-    return 0 if legible and len(plain_name(server, tool)) <= MAX_NAME else _HASH_SIZES[0]
+def _first_size(plain: str, parts: tuple[str, ...]) -> int:
+    """Return how many characters of hash a name needs by itself; `parts` must be legible in it."""
+    legible = all(_ALNUM.search(part) for part in parts)
+    return 0 if legible and len(plain) <= MAX_NAME else _HASH_SIZES[0]
 
 
 def _next_size(size: int) -> int:
     return next(longer for longer in (*_HASH_SIZES, size + 8) if longer > size)
 
 
-def _clashes(sizes: dict[tuple[str, str], int]) -> list[tuple[str, str]]:
+def _clashes(plain: dict[tuple[str, str], str], sizes: dict[tuple[str, str], int]) -> list[tuple[str, str]]:
     """Return the tools that share a name and can still be told apart by a longer hash.
 
     A plain name gives way before a hashed one does, so a tool that is named like the
@@ -82,7 +89,7 @@ def _clashes(sizes: dict[tuple[str, str], int]) -> list[tuple[str, str]]:
     """
     holders: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for key, size in sizes.items():
-        holders[_name(*key, size=size)].append(key)
+        holders[_name(plain[key], key, size)].append(key)
     clashing: list[tuple[str, str]] = []
     for keys in holders.values():
         if len(keys) > 1:
@@ -91,10 +98,10 @@ def _clashes(sizes: dict[tuple[str, str], int]) -> list[tuple[str, str]]:
     return clashing
 
 
-def _name(server: str, tool: str, *, size: int) -> str:
-    plain = plain_name(server, tool)
+def _name(plain: str, key: tuple[str, str], size: int) -> str:
     if not size:
         return plain
+    server, tool = key
     original = f"{len(server)}:{server}:{tool}".encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(original).hexdigest()[:size]
     return f"{plain[: MAX_NAME - size - 1].rstrip('_')}_{digest}"

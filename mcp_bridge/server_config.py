@@ -58,6 +58,8 @@ class ServerConfig:
     roots: tuple[str, ...] | None = None
     elicitation: Literal["decline", "defaults"] = "decline"
     pin: bool = False
+    reopen: bool = True
+    """Whether a new session follows a kept one that its server has ended. For programs: no key of the file."""
     error: str | None = None
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)

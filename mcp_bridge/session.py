@@ -188,8 +188,9 @@ class _Kept:
 class KeptSessions:
     """One long-lived session for all calls or, `per_chat`, one for each chat.
 
-    A session that has ended is opened anew by the next call; calls that want the same one
-    wait for one opening. It ends after `idle_timeout` without calls.
+    A session that has ended is opened anew by the next call, unless the configuration says
+    not to `reopen` what the server ended; calls that want the same one wait for one opening.
+    It ends after `idle_timeout` without calls.
     """
 
     def __init__(self, pool: SessionPool, *, per_chat: bool) -> None:
@@ -227,8 +228,8 @@ class KeptSessions:
             connection.close_soon()
 
     def for_listing(self) -> Connection | None:
-        alive = [kept.connection for kept in self._kept.values() if kept.connection and kept.connection.alive]
-        return alive[-1] if alive else None
+        staying = [kept.connection for kept in self._kept.values() if self._stays(kept.connection)]
+        return staying[-1] if staying else None
 
     def renew(self) -> None:
         """Kept sessions hold state: they stay, for what they say themselves is current."""
@@ -239,14 +240,21 @@ class KeptSessions:
                 kept.expiry.cancel()
         await self._pool.close()
 
+    def _stays(self, connection: Connection | None) -> bool:
+        """Tell whether no other session may take its place; one that is lost then says why, to each who uses it."""
+        if connection is None:
+            return False
+        return connection.alive or (connection.lost and not self._pool.config.reopen)
+
     async def _open(self, kept: _Kept, seconds: float) -> Connection:
         async with kept.opening:
-            if kept.connection is None or not kept.connection.alive:
+            if not self._stays(kept.connection):
                 self._make_room()
                 former, kept.connection = kept.connection, None
                 if former is not None and not former.busy:
                     former.close_soon()
                 kept.connection = await self._restart(kept, seconds)
+            assert kept.connection is not None
             return kept.connection
 
     async def _restart(self, kept: _Kept, seconds: float) -> Connection:
@@ -277,7 +285,7 @@ class KeptSessions:
 
     def _rest(self, key: str | None, kept: _Kept) -> None:
         """Nobody uses it now: end it at once if it is worn out, else after `idle_timeout`."""
-        if kept.connection is None or not kept.connection.alive:
+        if not self._stays(kept.connection):
             self._forget(key, kept)
             return
         self._kept[key] = self._kept.pop(key, kept)  # the most recently used comes last
