@@ -1,8 +1,7 @@
 """The tools of one MCP server as plain Python functions, for programs that hand functions to a model.
 
-A toolset keeps one session from `connect` to `disconnect`, so that a server may remember
-things between calls. It lives on a thread of its own: its functions may be called from any
-event loop, also from a new one for each call.
+A toolset keeps one session from `connect` to `disconnect`, so that a server remembers earlier
+calls. It lives on a thread of its own: its functions work in any event loop, also in a new one each.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from .telling import tell_error, tell_result
 _Params = TypeVar("_Params")
 _Toolset = TypeVar("_Toolset", bound="McpToolset[Any]")
 
-KEEP_SECONDS = 10 * 365 * 86400.0
-"""How long a session may be idle: it ends with `disconnect`."""
+KEEP_SECONDS = 10 * 365 * 86400.0  # a session may be idle until `disconnect`
 
 
 class McpToolset(ABC, Generic[_Params]):
@@ -97,15 +95,16 @@ class McpToolset(ABC, Generic[_Params]):
 
         A function returns text, also for a failure; it raises only if the toolset is not connected.
         """
-        tools = self._life.thread().tools()
-        named = assign_names(tools, prefix=self._prefix) if self._prefix is not None else {t.name: t for t in tools}
-        shown = {tool.name: replace(tool, name=name) for name, tool in named.items()}
-        return [self._function(name, tool) for name, tool in shown.items() if self._wants(tool)]
+        named = {tool.name: tool for tool in self._life.thread().tools()}
+        if self._prefix is not None:
+            own = assign_names(named.values(), prefix=self._prefix)
+            named = {tool.name: replace(tool, name=name) for name, tool in own.items()}
+        return [self._function(name, tool) for name, tool in named.items() if self._wants(tool)]
 
     def get_tool_defs(self) -> list[Any]:
         """Return a `liteai_sdk.ToolDef` for each tool, with its exact schema. Raises `ImportError` without it."""
-        make = import_module("liteai_sdk").ToolDef
         tools = [(function, vars(function)["_mcp_tool"]) for function in self.get_tools()]
+        make = import_module("liteai_sdk").ToolDef
         return [make(t.name, t.description, execute=one, parameters=copy.deepcopy(t.input_schema)) for one, t in tools]
 
     def _config(self) -> BridgeConfig:
@@ -114,11 +113,9 @@ class McpToolset(ABC, Generic[_Params]):
         return replace(config, servers=tuple(replace(one, reopen=self._auto_reconnect) for one in config.servers))
 
     def _wants(self, tool: Tool) -> bool:
-        if self._filter is None:
-            return True
         if callable(self._filter):
             return self._filter(tool)
-        return tool.remote_name in self._filter or tool.name in self._filter
+        return self._filter is None or tool.remote_name in self._filter or tool.name in self._filter
 
     def _function(self, name: str, tool: Tool) -> ToolFunction:
         """Return the function for a tool that the bridge knows by `name`."""

@@ -94,3 +94,22 @@ def test_long_names_keep_their_beginning_and_differ() -> None:
 def test_of_two_identical_tools_the_first_is_kept() -> None:
     first, second = RemoteTool("s", "t", "first"), RemoteTool("s", "t", "second")
     assert assign_names([first, second]) == {plain_name("s", "t"): first}
+
+
+@given(tools, texts)
+def test_a_prefix_of_ones_own_keeps_names_legal_unique_and_independent_of_order(
+    found: list[RemoteTool], prefix: str
+) -> None:
+    """A program may call its tools what it likes and still gets each of them past every model API."""
+    unique = list({(t.server, t.remote_name): t for t in found}.values())
+    named = assign_names(unique, prefix=prefix)
+    assert all(LEGAL.fullmatch(name) for name in named)
+    assert len(named) == len(unique)
+    assert assign_names(unique[::-1], prefix=prefix) == named
+
+
+def test_a_prefix_takes_the_place_of_the_servers_name() -> None:
+    tool = RemoteTool("我的", "read.file")
+    assert list(assign_names([tool], prefix="fs-")) == ["fs-read_file"]
+    assert list(assign_names([tool], prefix="")) == ["read_file"]
+    assert list(assign_names([RemoteTool("s", "9lives")], prefix="")) == ["mcp_9lives"]
