@@ -59,7 +59,8 @@ def _parameters(schema: Mapping[str, Any]) -> list[Parameter]:
     parameters: list[Parameter] = []
     for name, one in properties.items():
         if _is_parameter(name):
-            kind, default = annotation(one, schema), Parameter.empty
+            kind: Any = annotation(one, schema)
+            default: Any = Parameter.empty
             if name not in required:
                 default = copy.deepcopy(one.get("default")) if isinstance(one, Mapping) else None
                 kind = kind if default is not None else kind | None
