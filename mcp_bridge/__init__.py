@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .bridge import Bridge as Bridge
     from .bridge import ServerStatus as ServerStatus
     from .catalog import Tool as Tool
+    from .clients import HttpStatefulClient as HttpStatefulClient
+    from .clients import HttpStatelessClient as HttpStatelessClient
+    from .clients import StdIOStatefulClient as StdIOStatefulClient
+    from .clients import StdioStatefulClient as StdioStatefulClient
     from .config import BridgeConfig as BridgeConfig
     from .config import load_config as load_config
     from .errors import BridgeError as BridgeError
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from .server_config import ServerConfig as ServerConfig
     from .server_params import LocalServerParams as LocalServerParams
     from .server_params import RemoteServerParams as RemoteServerParams
+    from .tool_function import MCPToolFunction as MCPToolFunction
     from .toolset import LocalMcpToolset as LocalMcpToolset
     from .toolset import McpToolset as McpToolset
     from .toolset import RemoteMcpToolset as RemoteMcpToolset
@@ -39,6 +44,10 @@ _HOME = {
     "Bridge": ".bridge",
     "ServerStatus": ".bridge",
     "Tool": ".catalog",
+    "HttpStatefulClient": ".clients",
+    "HttpStatelessClient": ".clients",
+    "StdIOStatefulClient": ".clients",
+    "StdioStatefulClient": ".clients",
     "BridgeConfig": ".config",
     "load_config": ".config",
     "BridgeError": ".errors",
@@ -59,6 +68,7 @@ _HOME = {
     "RemoteMcpToolset": ".toolset",
     "RemoteServerParams": ".server_params",
     "ToolsetState": ".lifetime",
+    "MCPToolFunction": ".tool_function",
 }
 
 __all__ = ["__version__", *_HOME]

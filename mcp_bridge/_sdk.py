@@ -7,7 +7,7 @@ Importing this module imports the SDK (0.5 s, 40 MiB): do it late, and off a hos
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from importlib.metadata import version
@@ -43,6 +43,8 @@ _parse: Callable[[Any], Any] = (
     _TYPES.jsonrpc_message_adapter.validate_python if MAJOR >= 2 else _TYPES.JSONRPCMessage.model_validate
 )
 
+CallToolResult = types.CallToolResult
+"""What callers get who want a result in the SDK's own form."""
 Streams = tuple[Any, Any]
 """The pair that a session is made of: what the server says, and what is said to it."""
 
@@ -68,6 +70,18 @@ def to_wire(message: SessionMessage) -> dict[str, Any]:
     """Return a message of the SDK's session as a wire dict."""
     wire: dict[str, Any] = message.message.model_dump(by_alias=True, mode="json", exclude_none=True)
     return wire
+
+
+def call_tool_result(wire: Mapping[str, Any]) -> CallToolResult:
+    """Return a raw result as the SDK's class. Raises `ValueError` if that cannot hold it."""
+    return CallToolResult.model_validate(wire)
+
+
+def tool(name: str, description: str, input_schema: Mapping[str, Any], annotations: Mapping[str, Any]) -> types.Tool:
+    """Return a tool as the SDK describes it; of its annotations only the hints that are true or false."""
+    hints = {key: value for key, value in annotations.items() if key.endswith("Hint") and isinstance(value, bool)}
+    wire = {"name": name, "description": description, "inputSchema": input_schema, "annotations": hints}
+    return types.Tool.model_validate(wire)
 
 
 def session(read: Any, write: Any) -> AbstractAsyncContextManager[ClientSession]:

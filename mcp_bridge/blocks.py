@@ -1,0 +1,94 @@
+"""A result as content blocks: text, pictures and sounds in the order in which the server sent them."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .cleaning import clean_label, truncate
+from .result import NO_OUTPUT, Media, ToolResult, convert
+
+logger = logging.getLogger(__name__)
+
+Block = dict[str, Any]
+"""A content block as JSON values."""
+_KINDS = ("text", "image", "audio", "resource", "resource_link")
+
+
+class ToolResponse(list[Block]):
+    """The blocks of a result as plain dicts in the shape of agentscope's.
+
+    A block is `{"type": "text", "text": ...}`, or of type image or audio with a `source` of `type`
+    base64, `media_type` and `data`. `content` is this list, as agentscope's class of that name has it.
+    """
+
+    def __init__(self, content: Iterable[Mapping[str, Any]], *, is_error: bool = False) -> None:
+        super().__init__(map(_sourced, content))
+        self.is_error = is_error
+
+    @property
+    def content(self) -> list[Block]:
+        return self
+
+
+def readable_content(result: ToolResult, text: str, max_chars: int) -> list[Block]:
+    """Return a result as MCP content blocks of the kinds text, image and audio; never empty.
+
+    Everything else becomes text, and all text is clean. `text` is what all of the result's text
+    is told in, for failures and for what is longer than `max_chars` characters.
+    """
+    content = result.raw.get("content")
+    if not result.is_error and isinstance(content, list):
+        blocks = _in_order(content)
+        chars = sum(len(block["text"]) for block in blocks if block["type"] == "text")
+        # Without a text of the server's own, the model is told the structured result.
+        if blocks and chars <= max_chars and (result.structured is None or any(map(_has_text, content))):
+            return blocks
+    return [_text(text), *(_media(one) for one in result.media if one.type != "file")]
+
+
+def _in_order(content: list[object]) -> list[Block]:
+    """Return the readable form of each block that shows anything."""
+    blocks: list[Block] = []
+    for block in content:
+        _warn_of_unknown(block)
+        one = convert({"content": [block]}, max_chars=sys.maxsize)
+        shown = [_media(media) for media in one.media if media.type != "file"]
+        if not shown and one.text != NO_OUTPUT:
+            shown = [_text(one.text)]
+        blocks += shown
+    return blocks
+
+
+def _warn_of_unknown(block: object) -> None:
+    kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
+    if isinstance(kind, str) and kind not in (*_KINDS, "str"):
+        logger.warning("a content block of the unknown kind '%s' is not shown", truncate(clean_label(kind), 80))
+
+
+def _has_text(block: object) -> bool:
+    match block:
+        case {"type": "text", "text": str() as text}:
+            return bool(clean_label(text))
+        case _:
+            return False
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _media(media: Media) -> Block:
+    data = base64.b64encode(media.data).decode("ascii")
+    return {"type": media.type, "data": data, "mimeType": media.mime_type}
+
+
+def _sourced(block: Mapping[str, Any]) -> Block:
+    """Return a block of the protocol in agentscope's shape."""
+    if block["type"] == "text":
+        return dict(block)
+    source = {"type": "base64", "media_type": block["mimeType"], "data": block["data"]}
+    return {"type": block["type"], "source": source}
