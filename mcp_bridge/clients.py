@@ -26,7 +26,7 @@ _Stateful = TypeVar("_Stateful", bound="_StatefulClient")
 class _Client:
     """A server and its tools; further `options` are keys of a server's entry in a configuration."""
 
-    is_stateful: ClassVar[bool]
+    is_stateful: ClassVar[bool] = False
     _strategy: ClassVar[Mapping[str, Any]] = {"session": "fresh", "warm": 0}
 
     def __init__(self, name: str, entry: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -55,9 +55,9 @@ class _Client:
         return make(tool, wrap_tool_result=wrap_tool_result, execution_timeout=execution_timeout)
 
     async def close(self, ignore_errors: bool = True) -> None:
-        """End running calls, the session and the server; from any task, in any order, also repeatedly.
+        """End running calls, the session and the server: from any task, in any order, also repeatedly.
 
-        With `ignore_errors` false a server that does not end in time raises `TimeoutError`.
+        Raises `TimeoutError` if the server does not end in time, unless `ignore_errors`.
         """
         if not await self._server.close() and not ignore_errors:
             raise TimeoutError(f"MCP server '{self.name}' did not end in time")
@@ -121,8 +121,6 @@ class _HttpClient(_Client):
 
 class HttpStatelessClient(_HttpClient):
     """A remote server that needs no `connect`: each call has a session of its own."""
-
-    is_stateful = False
 
 
 class HttpStatefulClient(_HttpClient, _StatefulClient):

@@ -28,6 +28,7 @@ from mcp_bridge import (
     StdioStatefulClient,
 )
 from mcp_bridge.blocks import readable_content
+from mcp_bridge.hosts import agentscope
 from mcp_bridge.result import convert
 
 from .cases.remote import remote
@@ -367,6 +368,19 @@ async def test_a_long_text_is_cut_in_the_middle() -> None:
         assert text.endswith("TAIL")
         whole = await call(client, "huge", wrap=False)
         assert len(whole.content[0].text) > 600_000
+
+
+def test_an_agentscope_that_cannot_be_imported_costs_only_its_own_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "agentscope"]:
+        monkeypatch.delitem(sys.modules, name)
+    package = tmp_path / "agentscope"
+    package.mkdir()
+    (package / "__init__.py").write_text("import a_requirement_that_is_not_there")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert agentscope.tool_function_class.__wrapped__() is MCPToolFunction
+    assert "a_requirement_that_is_not_there" in caplog.text
 
 
 async def test_an_unknown_kind_of_block_is_logged(caplog: pytest.LogCaptureFixture) -> None:
