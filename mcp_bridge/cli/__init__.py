@@ -56,15 +56,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return DONE
 
 
-def find_config(stated: str | None) -> BridgeConfig:
-    """Load the stated file, else ./config.toml, else the one beside plugin.py. Raises `ConfigError`."""
+def find_file(stated: str | None) -> Path | None:
+    """Return the stated file, else ./config.toml, else the one beside plugin.py; None if there is none."""
     if stated:
-        return load_config(stated)
+        return Path(stated)
     places = [Path("config.toml"), Path(__file__).resolve().parents[2] / "config.toml"]
-    for place in places:
-        if place.is_file():
-            return load_config(place)
-    raise ConfigError("no config.toml here; name one with --config")
+    return next((place for place in places if place.is_file()), None)
+
+
+def find_config(stated: str | None) -> BridgeConfig:
+    """Load the configuration that `find_file` finds. Raises `ConfigError`."""
+    file = find_file(stated)
+    if file is None:
+        raise ConfigError("no config.toml here; name one with --config")
+    return load_config(file)
 
 
 async def _list(options: argparse.Namespace, report: Report) -> int:
@@ -129,6 +134,13 @@ def _chat(options: argparse.Namespace, report: Report) -> int:
     return run(options, find_config(options.config), report)
 
 
+async def _import(options: argparse.Namespace, report: Report) -> int:
+    from .importing import run
+
+    run(Path(options.file), find_file(options.config) or Path("config.toml"), report)
+    return DONE
+
+
 async def _accept(options: argparse.Namespace, report: Report) -> int:
     config = find_config(options.config)
     data_dir = options.data_dir or bot_data_dir(config.file)
@@ -148,6 +160,7 @@ async def _demo(options: argparse.Namespace, report: Report) -> int:
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Report], Coroutine[Any, Any, int]]] = {
     "list": _list,
     "call": _call,
+    "import": _import,
     "accept": _accept,
     "demo": _demo,
 }

@@ -40,6 +40,8 @@ def parser() -> argparse.ArgumentParser:
     chat.add_argument("--api-key-env", metavar="NAME", help="the variable with the key (default: OPENAI_API_KEY)")
     chat.add_argument("--once", metavar="TEXT", help="ask this, print the answer, end")
     chat.add_argument("--no-stream", dest="stream", action="store_false", help="take each answer as a whole")
+    take = commands.add_parser("import", parents=[common], help="write another program's servers into config.toml")
+    take.add_argument("file", metavar="FILE", help="a .json file with mcpServers, of whatever program")
     accept = commands.add_parser("accept", parents=[common], help="accept a server's changed tools (pin = true)")
     accept.add_argument("server", metavar="SERVER")
     commands.add_parser("demo", parents=[common], help="the bundled example, end to end")

@@ -18,7 +18,7 @@ from ..hosts.openai import Answer
 from ..result import Media, ToolResult
 
 DESCRIPTION_CHARS = 60
-_COLOURS = {"ready": "green", "failed": "red", "disabled": "dim"}
+_COLOURS = {"ready": "green", "added": "green", "failed": "red", "disabled": "dim", "skipped": "dim"}
 
 
 class Report:
@@ -109,6 +109,20 @@ class Report:
         for change in changes:
             print(f"accepted: {clean_label(change.tool)} ({change.difference})")
         print(f"{len(changes)} changed tools of '{server}' accepted" if changes else "nothing had changed")
+
+    def imported(self, added: Mapping[str, Sequence[str]], skipped: Mapping[str, str], config: str) -> None:
+        """Tell which servers were written, each with what there is to say of it, and which were not and why."""
+        if self.as_json:
+            reasons = [{"name": name, "reason": reason} for name, reason in skipped.items()]
+            self._json({"added": list(added), "skipped": reasons, "config": config})
+            for name, notes in added.items():
+                for note in notes:
+                    print(f"{clean_label(name)}: {clean_label(note)}", file=sys.stderr)
+            return
+        rows = [(name, "added", "; ".join(notes)) for name, notes in added.items()]
+        rows += [(name, "skipped", reason) for name, reason in skipped.items()]
+        self._table("Servers", ("name", "result", "remark"), rows)
+        print(f"{len(added)} servers written to {config}" if added else f"nothing was written to {config}")
 
     def error(self, error: BridgeError) -> None:
         """Print why a command failed: on stderr for people, as the document for programs."""
