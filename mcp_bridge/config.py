@@ -41,6 +41,8 @@ class BridgeConfig:
     schema_profile: Literal["default", "strict"] = "default"
     max_description_chars: int = 1024
     max_message_mib: int = 16
+    enabled: bool = True
+    """What `[plugin]` says; only a bot heeds it."""
     warnings: tuple[str, ...] = ()
     file: Path | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
@@ -78,7 +80,9 @@ def parse_config(
     mcp = data.get("mcp", {})
     if not isinstance(mcp, Mapping) or not isinstance(mcp.get("servers", {}), Mapping):
         raise ConfigError("[mcp] and [mcp.servers.<name>] must be tables", file=str(file or ""))
-    return _Checker(mcp, file, text, environ).check()
+    plugin = data.get("plugin")
+    enabled = not (isinstance(plugin, Mapping) and plugin.get("enabled") is False)
+    return replace(_Checker(mcp, file, text, environ).check(), enabled=enabled)
 
 
 def read_mcp_servers(file: Path) -> tuple[dict[str, Any], str]:

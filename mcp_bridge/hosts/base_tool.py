@@ -6,17 +6,22 @@ says what the factory reads from a base: which argument names belong to the host
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
+from ..bridge import MAX_CALL_FACTOR
 from ..catalog import Tool
 from ..errors import BridgeError
 from ..naming import sanitize
 from ..result import ToolResult
 from ..schema import rename_parameters
+from ..schema.flat import FlatParameter, flatten, unflatten
+from ..server_config import ServerConfig
 from ..telling import tell_error, tell_result
 
+MAX_CALL_SECONDS = 120.0
+"""Default of `max_call_time` inside MaiBot: nobody in a chat waits longer."""
 Parameter = tuple[str, Any, str, bool, "list[Any] | None"]
 """A host's parameter: name, type, description, required, allowed values or None."""
 
@@ -66,14 +71,20 @@ class BaseTool:
 def create_mcp_tool_class(tool: Tool, bridge: Caller, base: type[Any] = BaseTool) -> type[Any]:
     """Return a subclass of `base` that calls `tool` through `bridge`, in a session of its own per call.
 
+    A base that has a class method `flat_parameter(flat)` returning its 5-tuple knows four types of
+    parameters only: nested values are asked for as JSON text and decoded again.
     `execute` never raises for a failing tool or server: the model gets a text that says
     what failed, for which server, and what to try.
     """
     reserved: Collection[str] = getattr(base, "host_arguments", ())
+    flat_parameter: Callable[[FlatParameter], Parameter] | None = getattr(base, "flat_parameter", None)
     schema, original = rename_parameters(tool.input_schema, reserved)
 
     async def execute(self: Any, function_args: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        arguments = _tool_arguments(dict(function_args or {}), schema, original, reserved)
+        arguments = dict(function_args or {})
+        if flat_parameter is not None:
+            arguments = unflatten(arguments, schema)
+        arguments = _tool_arguments(arguments, schema, original, reserved)
         chat, user = getattr(self, "chat", None), getattr(self, "user", None)
         try:
             result = await bridge.call(tool.name, arguments, chat=chat, user=user)
@@ -89,13 +100,18 @@ def create_mcp_tool_class(tool: Tool, bridge: Caller, base: type[Any] = BaseTool
         "__module__": __name__,
         "name": tool.name,
         "description": tool.description,
-        "parameters": _parameters(schema),
+        "parameters": [*map(flat_parameter, flatten(schema))] if flat_parameter else _parameters(schema),
         "input_schema": schema,
         "available_for_llm": True,
         "mcp_tool": tool,
         "execute": execute,
     }
     return type(sanitize(tool.name), (base,), attributes)
+
+
+def call_seconds(config: ServerConfig) -> float:
+    """Return the total time of a call inside MaiBot."""
+    return config.max_call_time or min(config.call_timeout * MAX_CALL_FACTOR, MAX_CALL_SECONDS)
 
 
 def _tool_arguments(

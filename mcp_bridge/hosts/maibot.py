@@ -22,9 +22,9 @@ from ..config import BridgeConfig, parse_config
 from ..errors import ConfigError
 from ..snapshot import Snapshots, note_bot
 from ..thread import BridgeThread
-from .base_tool import create_mcp_tool_class
+from .base_tool import call_seconds, create_mcp_tool_class
 from .maibot_reload import Reloader, is_own_reload
-from .maibot_tool import MAX_VISIBLE, MaiBotTool, call_seconds, caller, declare
+from .maibot_tool import MAX_VISIBLE, MaiBotTool, caller, declare
 
 logger = logging.getLogger(__name__)
 

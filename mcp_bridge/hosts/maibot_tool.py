@@ -7,13 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from .. import strict_json
-from ..bridge import MAX_CALL_FACTOR
 from ..result import ToolResult
 from ..server_config import ServerConfig
-from .base_tool import BaseTool
+from .base_tool import BaseTool, call_seconds
 
-MAX_CALL_SECONDS = 120.0
-"""Default of `max_call_time` inside MaiBot: nobody in a chat waits longer."""
 SPARE_SECONDS = 5.0
 """What the host's own limit is above ours, so that our words arrive and not its."""
 MAX_ANSWER_BYTES = 8 * 2**20
@@ -68,11 +65,6 @@ def _content_items(result: ToolResult) -> list[dict[str, Any]]:
     if items:
         items.insert(0, {"content_type": "text", "text": result.text})
     return items
-
-
-def call_seconds(config: ServerConfig) -> float:
-    """Return the total time of a call inside MaiBot."""
-    return config.max_call_time or min(config.call_timeout * MAX_CALL_FACTOR, MAX_CALL_SECONDS)
 
 
 def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+"""The adapter for MaiBot 0.10 to 0.12 (facts seen on 0.10.0 and 0.12.3).
+
+The host does everything synchronously inside its running loop: import, constructor,
+`get_plugin_components`, registration. There is no hook for loading and none for unloading: the
+host forgets the instance, and with that the servers end. What servers list later is registered
+on the host's loop. `config.toml` is read here and not by the host, which uses another TOML
+reader and, when it finds a `config_version`, writes the file anew without our tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import weakref
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from src.plugin_system import BasePlugin, ComponentType  # type: ignore[import-not-found]  # only inside a bot
+from src.plugin_system import register_plugin as register_plugin
+from src.plugin_system.core import component_registry  # type: ignore[import-not-found]
+
+from ..config import BridgeConfig, load_config
+from ..errors import ConfigError
+from ..thread import BridgeThread
+from .base_tool import call_seconds, create_mcp_tool_class
+from .maibot_legacy_tool import TELLS_CHATS, LegacyTool
+
+logger = logging.getLogger(__name__)
+
+FOLDER = Path(__file__).resolve().parents[2]
+COMPONENT_WAIT_SECONDS = 5.0
+"""Most that the bot's start waits for servers never seen before; their tools are registered later."""
+
+
+class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is not installed with us
+    """Registers every tool of every configured MCP server; plugin.py derives the class that the host finds."""
+
+    plugin_name = "mcp-bridge"
+    enable_plugin = True
+    dependencies: ClassVar[list[str]] = []
+    python_dependencies: ClassVar[list[Any]] = []
+    config_file_name = ""
+    config_schema: ClassVar[dict[str, Any]] = {}
+    manifest_file_name = "_manifest.v1.json"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._servers = _load(Path(getattr(self, "plugin_dir", None) or FOLDER) / "config.toml")
+        self.enable_plugin = self._servers.enabled
+        self._bridge: BridgeThread | None = None
+        self._tools: dict[str, type[LegacyTool]] = {}
+        self._taken: set[str] = set()
+        self._update: asyncio.Task[None] | None = None
+
+    def get_plugin_components(self) -> list[tuple[Any, type[LegacyTool]]]:
+        """Start the servers and return the tools that are known now; waits 5 s at the most."""
+        if self._bridge is None:
+            self._bridge = self._start()
+        self._bridge.wait_known(COMPONENT_WAIT_SECONDS)
+        self._tools = {name: tool for name, tool in self._offer().items() if self._is_free(name)}
+        logger.info("mcp-bridge: %d tools of %d servers", len(self._tools), len(self._servers.servers))
+        return [(tool.get_tool_info(), tool) for tool in self._tools.values()]
+
+    def _start(self) -> BridgeThread:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None
+        me = weakref.ref(self)  # else the bridge would keep us, and we are what keeps it running
+
+        def update() -> None:
+            if (plugin := me()) is not None:
+                plugin._update = asyncio.create_task(plugin._register_changes(), name="mcp-bridge tools")
+
+        def changed() -> None:
+            try:
+                if loop is not None:
+                    loop.call_soon_threadsafe(update)
+            except RuntimeError:
+                logger.debug("the host's loop has ended")
+
+        bridge = BridgeThread(self._servers, on_change=changed)
+        bridge.start()
+        weakref.finalize(self, bridge.close_soon)
+        return bridge
+
+    async def _register_changes(self) -> None:
+        """Make the host's registry hold what is offered now; nothing in it waits, so no two of them mix."""
+        registered = component_registry.get_plugin_info(self.plugin_name)
+        if registered is None or registered is not self.plugin_info:
+            return  # unloaded, though somebody still holds us
+        offered = self._offer()
+        for name, old in list(self._tools.items()):
+            if name not in offered or offered[name].get_tool_definition() != old.get_tool_definition():
+                await component_registry.remove_component(name, ComponentType.TOOL, self.plugin_name)
+                del self._tools[name]
+        for name in offered.keys() - self._tools.keys():
+            info = offered[name].get_tool_info()
+            info.plugin_name = self.plugin_name
+            if self._is_free(name) and component_registry.register_component(info, offered[name]):
+                self._tools[name] = offered[name]
+        registered.components = [tool.get_tool_info() for tool in self._tools.values()]
+        logger.info("mcp-bridge: the tools have changed, there are %d now", len(self._tools))
+
+    def _offer(self) -> dict[str, type[LegacyTool]]:
+        bridge = self._bridge
+        tools = bridge.tools() if bridge is not None else []
+        return {tool.name: create_mcp_tool_class(tool, bridge, LegacyTool) for tool in tools if bridge is not None}
+
+    def _is_free(self, name: str) -> bool:
+        """Tell whether no other plugin has a tool of that name: with the host the first one wins."""
+        info = component_registry.get_component_info(name, ComponentType.TOOL)
+        if info is None or info.plugin_name == self.plugin_name:
+            return True
+        if name not in self._taken:
+            text = "tool %s is not offered: plugin '%s' has one of that name; rename the server, or disable that plugin"
+            logger.warning(text, name, info.plugin_name)
+        self._taken.add(name)
+        return False
+
+
+def _load(file: Path) -> BridgeConfig:
+    """Read the configuration for a host with flat parameters; what is wrong is logged, and starts nothing."""
+    try:
+        config = load_config(file)
+    except ConfigError as error:
+        logger.error("no MCP servers are started: %s", error)
+        return BridgeConfig()
+    if find_spec("mcp") is None:
+        logger.error('no MCP servers are started: run  %s -m pip install "mcp>=1.25,<3"', sys.executable)
+        return replace(config, servers=())
+    servers = tuple(replace(server, max_call_time=call_seconds(server)) for server in config.servers)
+    if not TELLS_CHATS and any(server.session == "chat" for server in servers):
+        logger.warning('MaiBot 0.10 does not tell chats apart: session = "fresh" instead of "chat"')
+        servers = tuple(replace(one, session="fresh" if one.session == "chat" else one.session) for one in servers)
+    return replace(config, servers=servers, schema_profile="strict")

@@ -1,0 +1,81 @@
+"""How MaiBot 0.10 to 0.12 (seen on 0.10.0 and 0.12.3) declares a tool and calls it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection
+from typing import Any, ClassVar
+
+from src.plugin_system import (  # type: ignore[import-not-found]  # only inside a bot
+    BaseTool,
+    ComponentType,
+    ToolInfo,
+    ToolParamType,
+)
+
+from ..schema.flat import FlatParameter
+from .base_tool import Parameter
+
+_NUMBERS = re.findall(r"\d+", getattr(sys.modules.get("src.config.config"), "MMC_VERSION", "0.12"))
+HOST_VERSION = tuple(map(int, _NUMBERS[:2]))
+TELLS_CHATS = HOST_VERSION >= (0, 11)
+"""Before, a tool was not told in which chat it is called."""
+SENDS_JSON_TYPES = HOST_VERSION >= (0, 12)
+"""Before, "float" and "bool" went to the model API, and a strict one refuses such a request as a whole."""
+
+_TYPES = {
+    "string": ToolParamType.STRING,
+    "integer": ToolParamType.INTEGER,
+    "number": ToolParamType.FLOAT,
+    "boolean": ToolParamType.BOOLEAN,
+}
+_AS_TEXT = {} if SENDS_JSON_TYPES else {"number": "a number", "boolean": "true or false"}
+
+
+class LegacyTool(BaseTool):  # type: ignore[misc]  # the host is not installed with us
+    """The base of our tools: four types of parameters, or none, which the host's own class refuses up to 0.11.1."""
+
+    host_arguments: ClassVar[Collection[str]] = frozenset({"llm_called"})
+
+    def __init__(self, plugin_config: dict[str, Any] | None = None, chat_stream: Any = None) -> None:
+        super().__init__(plugin_config)  # 0.10 takes no more
+        self.chat, self.user = caller(chat_stream)
+
+    @classmethod
+    def get_tool_definition(cls) -> dict[str, Any]:
+        return {"name": cls.name, "description": cls.description, "parameters": cls.parameters}
+
+    @classmethod
+    def get_tool_info(cls) -> Any:
+        return ToolInfo(
+            name=cls.name,
+            component_type=ComponentType.TOOL,
+            description=cls.description,
+            enabled=cls.available_for_llm,
+            tool_description=cls.description,
+            tool_parameters=cls.parameters,
+        )
+
+    @classmethod
+    def flat_parameter(cls, flat: FlatParameter) -> Parameter:
+        """Return the host's 5-tuple; what the host cannot send is asked for as text, and read back as meant."""
+        description, kind = flat.description, _TYPES[flat.kind]
+        if flat.kind in _AS_TEXT:
+            description, kind = f"{description} ({_AS_TEXT[flat.kind]})", ToolParamType.STRING
+        return flat.name, kind, description, flat.required, flat.enum
+
+
+def caller(stream: Any) -> tuple[str, str]:
+    """Return chat and user of a chat stream; what it does not say is "", which only "*" admits.
+
+    The stream of a group is shared by its members: it does not say who of them has asked.
+    """
+    if stream is None:
+        return "", ""
+    platform, group, user = stream.platform, stream.group_info, stream.user_info
+    if group is not None and group.group_id:
+        return f"{platform}:group:{group.group_id}", ""
+    if user is not None and user.user_id:
+        return f"{platform}:private:{user.user_id}", f"{platform}:{user.user_id}"
+    return "", ""
