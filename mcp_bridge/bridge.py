@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import difflib
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
@@ -18,7 +17,7 @@ from .arguments import ArgumentsError, parse_arguments
 from .catalog import Tool
 from .config import BridgeConfig
 from .connection import Connection, NotSent, SessionExpired
-from .deadline import Deadline
+from .deadline import Deadline, happens
 from .errors import BridgeError, CallTimeout, PermissionDenied, RpcError, ServerUnavailable, ToolNotFound
 from .naming import server_prefix
 from .policy import is_admitted
@@ -195,9 +194,8 @@ class Bridge:
 
     async def _attempt(self, server: Server, within_connect_timeout: bool) -> None:
         limit = server.config.connect_timeout if within_connect_timeout else server.start_seconds
-        with contextlib.suppress(asyncio.TimeoutError):
-            # A little longer than the server's own limit, so that its reason is known.
-            await asyncio.wait_for(server.attempted.wait(), limit + 1)
+        # A little longer than the server's own limit, so that its reason is known.
+        await happens(server.attempted, limit + 1)
 
     async def _resolve(self, name: str) -> tuple[Tool, Server]:
         """Find a tool by its public name, waiting only for the server that owns the name."""

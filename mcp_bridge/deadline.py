@@ -1,4 +1,4 @@
-"""How long a call may take."""
+"""How long something may take."""
 
 from __future__ import annotations
 
@@ -8,6 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import CallTimeout
+
+
+async def happens(event: asyncio.Event, seconds: float | None) -> bool:
+    """Wait for an event and tell whether it came in time.
+
+    `asyncio.wait_for` before Python 3.12 loses a cancellation that comes together with the event.
+    """
+    waiter = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({waiter}, timeout=seconds)
+    finally:
+        waiter.cancel()
+    return event.is_set()
 
 
 @dataclass(frozen=True)

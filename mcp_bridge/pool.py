@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from .connection import Connection
+from .deadline import happens
 from .errors import ServerUnavailable
 from .server_config import ServerConfig
 
@@ -62,8 +63,7 @@ class SessionPool:
             self._freed.clear()
             self.waiting += 1
             try:
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._freed.wait(), max(deadline - loop.time(), 0))
+                await happens(self._freed, max(deadline - loop.time(), 0))
             finally:
                 self.waiting -= 1
             if loop.time() >= deadline and not self.has_room():

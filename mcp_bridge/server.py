@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from .backoff import Backoff
 from .catalog import Listing, list_tools, masked
 from .cleaning import clean_label, truncate
 from .connection import Connection
+from .deadline import happens
 from .errors import BridgeError, ServerUnavailable
 from .pool import SessionPool, SpareBudget
 from .process.environment import starts_by_launcher
@@ -109,8 +109,7 @@ class Server:
             return
         while True:
             pause = await self.discover()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._again.wait(), pause)
+            if await happens(self._again, pause):
                 await asyncio.sleep(self._storm.pause or SETTLE_SECONDS)
             self._again.clear()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -271,7 +272,8 @@ async def test_no_server_outlives_the_bot(tmp_path: Path, end: str) -> None:
     log = tmp_path / "log"
     config = odd("s", "normal", f"log={log}").replace("{odd}", str(ODD_SERVER)).replace("{python}", sys.executable)
     command = [sys.executable, "-c", BOT, str(tmp_path / "bot"), config, end]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=GENEROUS, check=True, cwd=os.getcwd())
+    run = partial(subprocess.run, command, capture_output=True, text=True, timeout=GENEROUS, check=True)
+    done = await asyncio.to_thread(run)
     assert done.stderr == ""
     pids = {json.loads(line)["pid"] for line in log.read_text().splitlines()}
     assert int(done.stdout) in pids

@@ -77,4 +77,5 @@ def _item(value: Any) -> Item:
         array = tomlkit.array()
         array.extend(map(_item, value))
         return array
-    return tomlkit.item(value)
+    scalar: Item = tomlkit.item(value)
+    return scalar

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable
 
 from ..cleaning import clean_label
+from ..deadline import happens
 from .environment import Launch
 from .pipes import LoopPipes, PipeReader, PipeWriter
 from .tree import ProcessTree, new_group, process_tree
@@ -104,8 +105,7 @@ class ServerProcess:
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 return False
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._exited.wait(), min(left, POLL_SECONDS))
+            await happens(self._exited, min(left, POLL_SECONDS))
         return True
 
     async def stop(self) -> None:
