@@ -49,13 +49,13 @@ class BridgeConfig:
 
 
 def load_config(path: str | Path, *, environ: Mapping[str, str] | None = None) -> BridgeConfig:
-    """Read a configuration file; `.json` is taken as `mcpServers`.
+    """Read a configuration file; `.json` and `.jsonc` are taken as `mcpServers`.
 
     `environ` stands in for the process environment in `${VAR}`. Raises `ConfigError` if the
     file as a whole cannot be read, never for one bad entry.
     """
     file = Path(path).expanduser().absolute()
-    if file.suffix.lower() == ".json":
+    if file.suffix.lower() in (".json", ".jsonc"):
         servers, text = read_mcp_servers(file)
         data: Mapping[str, Any] = {"mcp": {"servers": servers}}
     else:

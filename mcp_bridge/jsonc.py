@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 
-# A string is matched first, so that what looks like a comment or a comma inside it stays.
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
+# A string is matched first, so that what looks like a comment or a comma inside it stays. What is not
+# ended is matched to the end, so that it is looked at only once.
+_STRING = r'"(?:[^"\\\n]|\\.)*"?'
 _COMMENT = re.compile(rf"{_STRING}|(?P<out>//[^\n]*|/\*(?:.*?\*/|.*))", re.DOTALL)
 _COMMA = re.compile(rf"{_STRING}|(?P<out>,)(?=\s*[\]}}])", re.DOTALL)
 _VISIBLE = re.compile(r"\S")

@@ -271,5 +271,5 @@ _PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
     "elicitation": _Reader.choice,
     "pin": _Reader.boolean,
 }
-KEYS = frozenset((*_PARSERS, "enabled"))
-"""Every key that a server's table can have."""
+KEYS = (*_PARSERS, "enabled")
+"""Every key that a server's table can have, in the order in which people read them."""

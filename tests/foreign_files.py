@@ -14,7 +14,7 @@ class ForeignFile:
     path: str
     text: str
     servers: dict[str, dict[str, Any]]
-    """What is expected of each server; `{workspace}` stands for the folder of the project."""
+    """What is expected of each server; `{workspace}` stands for the folder of the project, and so on."""
     off: frozenset[str] = field(default=frozenset())
 
 
@@ -201,7 +201,7 @@ CLINE = ForeignFile(
     }
     """,
     {
-        "local": {"command": "node", "cwd": "{folder}/servers", "transport": "stdio"},
+        "local": {"command": "node", "cwd": "{folder}{sep}servers", "transport": "stdio"},
         "remote": {"transport": "http"},
     },
     off=frozenset({"off"}),

@@ -73,7 +73,11 @@ def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "mcp_bridge", "import", *words],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")]))},
+        env={
+            **os.environ,
+            "PYTHONUTF8": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")])),
+        },
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -89,7 +93,7 @@ def test_what_is_written_means_the_same_servers_as_the_file_itself(program: str,
     config.write_text(OWN, encoding="utf-8")
     document = take_in(source, config)
     direct = load_config(source, environ=ENVIRON).servers
-    assert document == {"added": [server.name for server in direct], "skipped": [], "config": str(config)}
+    assert document == {"added": [server.name for server in direct], "skipped": [], "config": os.path.realpath(config)}
     loaded = load_config(config, environ=ENVIRON)
     assert loaded.servers[0].name == "own"
     assert loaded.servers[1:] == direct

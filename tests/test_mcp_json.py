@@ -43,7 +43,12 @@ def test_the_file_of_each_program_means_the_servers_that_the_program_would_run(p
     assert set(found) == set(foreign.servers) | foreign.off
     assert [server.error for server in config.servers if server.error] == []
     assert config.warnings == ()
-    places = {"{workspace}": str(tmp_path / "project"), "{folder}": str(tmp_path), "{home}": os.path.expanduser("~")}
+    places = {
+        "{workspace}": str(tmp_path / "project"),
+        "{folder}": str(tmp_path),
+        "{home}": os.path.expanduser("~"),
+        "{sep}": os.sep,
+    }
 
     def placed(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -206,6 +211,7 @@ def test_a_mistake_between_comments_is_told_with_its_true_place() -> None:
     assert (caught.value.lineno, caught.value.colno) == (3, 14)
 
 
-def test_many_unfinished_comments_are_refused_quickly() -> None:
+@pytest.mark.parametrize("piece", ["/*", '"\\', ', "\n', "//"])
+def test_what_is_never_ended_is_refused_without_a_long_search(piece: str) -> None:
     with pytest.raises(json.JSONDecodeError):
-        jsonc.loads("[" + "/*" * 500_000)
+        jsonc.loads("[" + piece * 500_000)

@@ -37,19 +37,16 @@ def run(source: Path, config: Path, report: Report) -> None:
         from .toml_addition import extended
     except ImportError:
         raise UsageError("import needs the package tomlkit: pip install 'tomlkit>=0.13'") from None
-    source, config = source.expanduser().absolute(), Path(os.path.realpath(config.expanduser()))
-    if config.suffix.lower() == ".json":
+    source, config = Path(os.path.expanduser(source)).absolute(), Path(os.path.realpath(os.path.expanduser(config)))
+    if config.suffix.lower() in (".json", ".jsonc"):
         raise UsageError(f"servers are written to a TOML file, not to {config.name}")
     found, _ = read_mcp_servers(source)
-    is_new = not config.exists()
-    text = NEW_FILE if is_new else read_text(config)
+    text = read_text(config) if os.path.exists(config) else None
     choice = _Choice(config.name)
-    choice.take(found, _names(text, config))
+    choice.take(found, set() if text is None else _names(text, config))
     if choice.tables:
-        old = b"" if is_new else config.read_bytes()
-        mark, encoding = next(((mark, name) for mark, name in _ENCODINGS if old.startswith(mark)), (b"", "utf-8"))
-        new = mark + extended(text, choice.tables, config).encode(encoding)
-        _write(config, new, like=source if is_new else config, old=None if is_new else old)
+        new = extended(NEW_FILE if text is None else text, choice.tables, config)
+        _write(config, text, new, source)
     report.imported(choice.notes, choice.skipped, str(config))
 
 
@@ -84,7 +81,7 @@ class _Choice:
             if reason:
                 self.skipped[name] = reason
                 continue
-            self.tables[name] = {key: value for key, value in entry.items() if key in KEYS}
+            self.tables[name] = {key: entry[key] for key in KEYS if key in entry}
             notes = ["disabled"] if _is_off(entry) else []
             notes += checked.servers[0].warnings
             needed = [name for name in variables.unset if f"${{{name}}}" in text]  # the others have a default
@@ -102,23 +99,26 @@ class _AnyVariable(dict[str, str]):
     """
 
     def __init__(self) -> None:
-        super().__init__(os.environ)
+        super().__init__()
         self.unset: list[str] = []
 
     def get(self, name: str, default: Any = None) -> Any:
-        value = super().get(name)
+        value = os.environ.get(name)
         if value is None and name not in ("PYTHON", *self.unset):
             self.unset.append(name)
         return "http://localhost" if value is None else value  # right wherever a variable can stand
 
 
-def _write(config: Path, data: bytes, *, like: Path, old: bytes | None) -> None:
+def _write(config: Path, text: str | None, new: str, source: Path) -> None:
+    """Replace `text` by `new`; a new file is as private as `source`, from which its secrets come."""
     try:
-        status = like.stat()
+        old = config.read_bytes() if os.path.exists(config) else None
+        mark, encoding = next(((bom, name) for bom, name in _ENCODINGS if (old or b"").startswith(bom)), (b"", "utf-8"))
+        if old != (None if text is None else mark + text.encode(encoding)):
+            raise ConfigError("has changed meanwhile; nothing was written, try again", file=str(config))
+        status = (source if old is None else config).stat()
         if old is not None and not (status.st_mode & stat.S_IWUSR and os.access(config, os.W_OK)):
             raise ConfigError("is read-only; nothing was written", file=str(config))
-        if (config.read_bytes() if config.exists() else None) != old:
-            raise ConfigError("has changed meanwhile; nothing was written, try again", file=str(config))
-        replace_file(config, data, like=status)
+        replace_file(config, mark + new.encode(encoding), like=status)
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror or error}", file=str(config)) from error

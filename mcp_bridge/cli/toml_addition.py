@@ -77,5 +77,5 @@ def _item(value: Any) -> Item:
         array = tomlkit.array()
         array.extend(map(_item, value))
         return array
-    scalar: Item = tomlkit.item(value)
-    return scalar
+    written: Item = tomlkit.item(value)
+    return written
