@@ -15,6 +15,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
+from .conftest import GENEROUS, until
+
 REPOSITORY = Path(__file__).parents[1]
 FOLDER = "mcp-bridge"
 
@@ -118,10 +120,11 @@ class LegacyHost:
         for one in (BasePlugin, BaseTool, ComponentType, ToolInfo, ToolParamType):
             setattr(self._modules["src.plugin_system"], one.__name__, one)
         vars(self._modules["src.plugin_system"])["register_plugin"] = self._register
-        left_out = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(REPOSITORY / "mcp_bridge", self.folder / "mcp_bridge", ignore=left_out)
-        for name in ("plugin.py", "_manifest.json", "_manifest.v1.json"):
-            shutil.copy(REPOSITORY / name, self.folder)
+        if not self.folder.exists():
+            left_out = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(REPOSITORY / "mcp_bridge", self.folder / "mcp_bridge", ignore=left_out)
+            for name in ("plugin.py", "_manifest.json", "_manifest.v1.json"):
+                shutil.copy(REPOSITORY / name, self.folder)
         sys.path.insert(0, str(root))
         sys.modules.update(self._modules)
 
@@ -148,6 +151,11 @@ class LegacyHost:
         self.registry.plugins[plugin.plugin_name] = plugin.plugin_info
         self._plugin = plugin
         return True
+
+    async def load_and_wait(self, *names: str) -> None:
+        """Load the plugin and wait for tools, which on a busy machine come after the host's start."""
+        assert self.load()
+        await until(lambda: set(names) <= self.registry.classes.keys(), 2 * GENEROUS)
 
     async def unload(self) -> None:
         """Remove what the plugin has registered, and forget it."""
@@ -183,11 +191,11 @@ class LegacyHost:
         return content
 
     def close(self) -> None:
-        """Forget everything, the imported modules too."""
+        """Forget the plugin and what it has imported of the host; the rest of it may serve the next test."""
         self._plugin = None
         sys.path.remove(str(self.folder.parents[1]))
         for name in list(sys.modules):
-            if name in self._modules or name.partition(".")[0] == "plugins":
+            if name in self._modules or ".hosts.maibot_legacy" in name:
                 del sys.modules[name]
 
 
