@@ -92,8 +92,8 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
         registered = component_registry.get_plugin_info(self.plugin_name)
         if registered is None or registered is not self.plugin_info:
             return  # unloaded, though somebody still holds us
-        offered = self._offer()
-        for name, old in list(self._tools.items()):
+        offered, before = self._offer(), dict(self._tools)
+        for name, old in before.items():
             if name not in offered or offered[name].get_tool_definition() != old.get_tool_definition():
                 await component_registry.remove_component(name, ComponentType.TOOL, self.plugin_name)
                 del self._tools[name]
@@ -103,7 +103,8 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
             if self._is_free(name) and component_registry.register_component(info, offered[name]):
                 self._tools[name] = offered[name]
         registered.components = [tool.get_tool_info() for tool in self._tools.values()]
-        logger.info("mcp-bridge: the tools have changed, there are %d now", len(self._tools))
+        if self._tools != before:
+            logger.info("mcp-bridge: the tools have changed, there are %d now", len(self._tools))
 
     def _offer(self) -> dict[str, type[LegacyTool]]:
         bridge = self._bridge

@@ -62,8 +62,13 @@ def servers() -> int:
     """Count the servers that run below this process."""
     import psutil
 
-    below = psutil.Process().children(recursive=True)
-    return sum(any("_server.py" in word for word in child.cmdline()) for child in below)
+    def is_server(process: psutil.Process) -> bool:
+        try:
+            return any("_server.py" in word for word in process.cmdline())
+        except psutil.NoSuchProcess:
+            return False
+
+    return sum(map(is_server, psutil.Process().children(recursive=True)))
 
 
 async def drive(bot: Path) -> None:
