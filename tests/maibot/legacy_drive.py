@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,17 @@ args = ["examples/calculator_server.py"]
 [mcp.servers.odd]
 command = "${PYTHON}"
 args = ["ODD_SERVER", "strict_args"]
+
+[mcp.servers.late]
+command = "${PYTHON}"
+args = ["ODD_SERVER", "list_changed", "state=STATE_FILE"]
 """
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mcp_calculator_add", {"a": 5, "b": 3}),
     ("mcp_odd_noargs", {}),
     ("mcp_odd_strict", {"count": 1, "where": '{"x": 3}', "tags": '["a", "b"]', "color": "red"}),
     ("mcp_calculator_divide", {"a": 1, "b": 0}),
+    ("mcp_late_grow", {}),
 )
 
 
@@ -53,7 +59,10 @@ def prepare(bot: Path) -> bytes:
     shutil.rmtree(folder, ignore_errors=True)
     left_out = shutil.ignore_patterns(".git", ".venv*", "tests", "*.egg-info", "__pycache__", ".*_cache", "build")
     shutil.copytree(REPOSITORY, folder, ignore=left_out)
-    config = CONFIG.replace("ODD_SERVER", (REPOSITORY / "tests/servers/odd_server.py").as_posix()).encode()
+    state = bot / "data" / "late_server_state"
+    state.unlink(missing_ok=True)
+    odd_server = (REPOSITORY / "tests/servers/odd_server.py").as_posix()
+    config = CONFIG.replace("ODD_SERVER", odd_server).replace("STATE_FILE", state.as_posix()).encode()
     (folder / "config.toml").write_bytes(config)
     return config
 
@@ -77,18 +86,39 @@ async def drive(bot: Path) -> None:
     from src.llm_models.model_client.openai_client import _convert_tool_options
     from src.llm_models.payload_content import ToolCall
     from src.llm_models.utils_model import LLMRequest
+    from src.plugin_system import BaseTool, ToolParamType
     from src.plugin_system.apis.tool_api import get_llm_available_tool_definitions
+    from src.plugin_system.core import component_registry
     from src.plugin_system.core.plugin_manager import plugin_manager
     from src.plugin_system.core.tool_use import ToolExecutor
+
+    class Taken(BaseTool):
+        """What another plugin has registered before."""
+
+        name, description, available_for_llm = "mcp_odd_pid", "Somebody else's.", True
+        parameters = (("x", ToolParamType.STRING, "x", True, None),)
+
+        async def execute(self, function_args: dict[str, Any]) -> dict[str, Any]:
+            return {"content": "not ours"}
+
+    info = Taken.get_tool_info()
+    info.plugin_name = "another_plugin"
+    assert component_registry.register_component(info, Taken)
+
+    def listed() -> set[str]:
+        return {name for name, _ in get_llm_available_tool_definitions()}
+
+    async def wait_for(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, "waited in vain"
+            await asyncio.sleep(0.1)
 
     begin = time.monotonic()
     plugin_manager.load_all_plugins()
     seconds = time.monotonic() - begin
     print(f"\nMaiBot {MMC_VERSION}: plugins loaded in {seconds:.1f} s: {sorted(plugin_manager.loaded_plugins)}")
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not {name for name, _ in CALLS} <= dict(get_llm_available_tool_definitions()).keys():
-        assert time.monotonic() < deadline, "the tools did not come"
-        await asyncio.sleep(0.1)
+    await wait_for(lambda: {name for name, _ in CALLS} <= listed())
     definitions = [one for name, one in get_llm_available_tool_definitions() if name.startswith("mcp_")]
     options = LLMRequest._build_tool_options(None, definitions)
     for function in _convert_tool_options(options):
@@ -97,13 +127,14 @@ async def drive(bot: Path) -> None:
     for name, arguments in CALLS:
         answer = await executor.execute_tool_call(ToolCall("1", name, dict(arguments)))
         print(f"{name} {json.dumps(arguments)} -> {answer['content']!r}")
+    await wait_for(lambda: "mcp_late_grown1" in listed())
+    await executor.execute_tool_call(ToolCall("1", "mcp_late_shrink", {}))
+    await wait_for(lambda: "mcp_late_grown1" not in listed())
+    print("a tool that a server added was listed, and was gone when the server removed it")
     print(f"servers before unloading: {servers()}")
     assert await plugin_manager.remove_registered_plugin(PLUGIN)
-    deadline = time.monotonic() + WAIT_SECONDS
-    while servers() and time.monotonic() < deadline:
-        await asyncio.sleep(0.1)
-    left = [name for name, _ in get_llm_available_tool_definitions() if name.startswith(("mcp_calculator", "mcp_odd"))]
-    print(f"after unloading: {servers()} servers, tools {left}")
+    await wait_for(lambda: not servers())
+    print(f"after unloading: {servers()} servers, tools {sorted(n for n in listed() if n.startswith('mcp_'))}")
     print(f"config.toml unchanged: {(bot / 'plugins' / PLUGIN / 'config.toml').read_bytes() == config}")
 
 
