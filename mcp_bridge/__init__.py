@@ -26,10 +26,15 @@ if TYPE_CHECKING:
     from .errors import McpSessionNotEstablishedError as McpSessionNotEstablishedError
     from .errors import PermissionDenied as PermissionDenied
     from .errors import ServerUnavailable as ServerUnavailable
+    from .errors import ToolExecutionError as ToolExecutionError
     from .errors import ToolNotFound as ToolNotFound
     from .hosts.base_tool import BaseTool as BaseTool
     from .hosts.base_tool import create_mcp_tool_class as create_mcp_tool_class
     from .lifetime import ToolsetState as ToolsetState
+    from .registry import MCPConfigLoader as MCPConfigLoader
+    from .registry import MCPManager as MCPManager
+    from .registry import MCPServerConfig as MCPServerConfig
+    from .registry import ToolDef as ToolDef
     from .result import Media as Media
     from .result import ToolResult as ToolResult
     from .server_config import ServerConfig as ServerConfig
@@ -56,9 +61,14 @@ _HOME = {
     "McpSessionNotEstablishedError": ".errors",
     "PermissionDenied": ".errors",
     "ServerUnavailable": ".errors",
+    "ToolExecutionError": ".errors",
     "ToolNotFound": ".errors",
     "BaseTool": ".hosts.base_tool",
     "create_mcp_tool_class": ".hosts.base_tool",
+    "MCPConfigLoader": ".registry",
+    "MCPManager": ".registry",
+    "MCPServerConfig": ".registry",
+    "ToolDef": ".registry",
     "Media": ".result",
     "ToolResult": ".result",
     "ServerConfig": ".server_config",

@@ -8,12 +8,13 @@
     ├── PermissionDenied        the owner's rules refuse this caller
     ├── ServerUnavailable       the server cannot be reached, started or understood
     ├── CallTimeout             the server did not answer in time
-    ├── McpSessionNotEstablishedError   a toolset is used that is not connected; also a `RuntimeError`
-    └── RpcError                the server answered a request with a JSON-RPC error
+    ├── RpcError                the server answered a request with a JSON-RPC error
+    └── ToolExecutionError      a tool reported a failure, for hosts that want it raised
 
 Inside the core a tool's own failure is data (`ToolResult.is_error`) and a broken
 server is an exception. `Bridge.call` never lets `RpcError` out: an error answered
-to `tools/call` is the tool's own.
+to `tools/call` is the tool's own. Only the functions of `registry.ToolDef` raise
+`ToolExecutionError`.
 """
 
 from __future__ import annotations
@@ -84,10 +85,6 @@ class CallTimeout(BridgeError):
     """The server kept a call waiting longer than the owner allows."""
 
 
-class McpSessionNotEstablishedError(BridgeError, RuntimeError):
-    """A toolset is used before `connect`, after `disconnect`, or after its connection was lost."""
-
-
 class RpcError(BridgeError):
     """The server answered a request with a JSON-RPC error object."""
 
@@ -95,3 +92,7 @@ class RpcError(BridgeError):
         super().__init__(message, server=server)
         self.code = code
         self.data = data
+
+
+class ToolExecutionError(BridgeError):
+    """A tool ran and reported that it failed; the text is what the model may be shown."""

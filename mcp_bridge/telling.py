@@ -19,7 +19,7 @@ _OTHER_ADVICE = "Answer without this tool."
 def tell_error(error: BridgeError, server: str | None = None) -> str:
     """Return the text for a call that could not be made; it names the server if there is one."""
     text = error.message
-    if server is not None and server not in text:
+    if server is not None and f"'{server}'" not in text:
         text = f"MCP server '{server}': {text}"
     return f"{text}. {_ADVICE.get(type(error), _OTHER_ADVICE)}"
 

@@ -1,0 +1,149 @@
+"""A manager that puts every tool of every MCP server into a host's own registry of functions.
+
+`MCPManager.initialize` starts the servers of an `mcp.json` and registers a `ToolDef` for each tool. All
+sessions live on a `BridgeThread`, so the functions work without a loop, inside a running one (which they
+block meanwhile), and from many threads at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .bridge import ServerStatus
+from .errors import ToolNotFound
+from .registry_config import MCPConfigLoader as MCPConfigLoader
+from .registry_config import MCPServerConfig as MCPServerConfig
+from .server_config import ServerConfig
+from .thread import BridgeThread
+from .tool_def import SLACK_SECONDS, Registry, make_tool_def
+from .tool_def import ToolDef as ToolDef
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.02
+SHUTDOWN_SECONDS = 30.0
+"""Most that `shutdown` waits: calls that still run then end by their own limits, in the background."""
+
+
+class MCPManager:
+    """Owns the servers of the `mcp.json` that `MCPConfigLoader` finds; its tools may be called from any thread."""
+
+    def __init__(self, workspace_root: str | Path = ".") -> None:
+        self._workspace_root = workspace_root
+        self._servers: dict[str, ServerConfig] = {}
+        self._origins: dict[str, tuple[str, str]] = {}
+        self._skipped: set[str] = set()
+        self._bridge: BridgeThread | None = None
+        self._ending: BridgeThread | None = None
+        self._initialized = False
+        self._registry: Registry | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def initialize(self, registry: Registry) -> None:
+        """Start the servers and register their tools, once each is ready, has failed, or its time is up.
+
+        What comes later is registered while this loop runs, or when this is called again. Raises only
+        what the registry raises, with everything shut down.
+        """
+        self._registry, self._loop = registry, asyncio.get_running_loop()
+        try:
+            if not self._initialized and self._bridge is None:
+                self._start()
+            if (bridge := self._bridge) is not None:
+                seconds = max(server.connect_timeout for server in self._servers.values())
+                await _until(bridge.wait_ready, seconds + SLACK_SECONDS)
+            if self._bridge is bridge:  # else it was shut down meanwhile
+                self._initialized = True
+                self._register()
+        except BaseException:
+            self._close_soon()
+            raise
+
+    async def shutdown(self) -> None:
+        """End all servers, after calls that still run, and wait for it; in any loop, and more than once."""
+        self._close_soon()
+        if self._ending is not None and not await _until(self._ending.join, SHUTDOWN_SECONDS):
+            logger.warning("MCP calls still run after %g s; their servers end after them", SHUTDOWN_SECONDS)
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether `initialize` is through, also if there was nothing to start."""
+        return self._initialized
+
+    @property
+    def connected_servers(self) -> list[str]:
+        """The names of the servers that are ready now."""
+        return [status.name for status in self._status() if status.state == "ready"]
+
+    def get_server_info(self) -> list[dict[str, Any]]:
+        """Return name, transport, status, tool_count, tools and last_error of each server.
+
+        `status` is starting, ready, retrying, failed or disabled. `tools` are those registered, by
+        the names that the server gives them. `last_error` is None for a server that is up.
+        """
+        info: list[dict[str, Any]] = []
+        for status in self._status():
+            tools = [tool for server, tool in self._origins.values() if server == status.name]
+            error = None if status.state == "ready" else status.reason or None
+            row = {"name": status.name, "transport": self._servers[status.name].transport, "status": status.state}
+            info.append({**row, "tool_count": len(tools), "tools": tools, "last_error": error})
+        return info
+
+    def origin(self, name: str) -> tuple[str, str]:
+        """Return server and own name of a registered tool. Raises `ToolNotFound` for any other name."""
+        if name not in self._origins:
+            raise ToolNotFound(f"'{name}' is no tool of an MCP server")
+        return self._origins[name]
+
+    def _status(self) -> list[ServerStatus]:
+        bridge = self._bridge
+        return bridge.status() if bridge is not None else []
+
+    def _start(self) -> None:
+        config = MCPConfigLoader.read(workspace_root=self._workspace_root)
+        self._servers = {server.name: server for server in config.servers}
+        if config.servers:
+            self._bridge = BridgeThread(config, on_change=self._changed)
+            self._bridge.start()
+
+    def _close_soon(self) -> None:
+        self._initialized = False
+        if self._bridge is not None:
+            self._bridge.close_soon()
+            self._ending, self._bridge = self._bridge, None
+
+    def _changed(self) -> None:
+        """Called on the bridge's thread; a registry is only ever touched on the loop that gave it."""
+        if self._initialized and self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # that loop has ended
+                self._loop.call_soon_threadsafe(self._register)
+
+    def _register(self) -> None:
+        if self._bridge is None or self._registry is None:
+            return
+        tools, taken = self._bridge.tools(), set(self._registry.get_tool_names())
+        for tool in tools:
+            if tool.name in taken - self._origins.keys() - self._skipped:
+                logger.warning("tool '%s' of MCP server '%s' skipped: the name is taken", tool.name, tool.server)
+                self._skipped.add(tool.name)
+        new = [tool for tool in tools if tool.name not in taken]
+        if new:
+            made = [make_tool_def(tool, self._servers[tool.server], lambda: self._bridge) for tool in new]
+            self._registry.register_tools(made)
+            self._origins = self._origins | {tool.name: (tool.server, tool.remote_name) for tool in new}
+
+
+async def _until(came: Callable[[float], bool], seconds: float) -> bool:
+    """Poll, so that no worker thread of the host's loop is held: they may all be waiting for tools."""
+    deadline = time.monotonic() + seconds
+    while not came(0):
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(POLL_SECONDS)
+    return True
