@@ -62,6 +62,13 @@ class Approvals:
         kept = tuple(tool for tool in listing.tools if tool.remote_name not in withheld)
         return replace(listing, tools=kept), changes
 
+    def withheld(self, config: ServerConfig, listing: Listing) -> list[Change]:
+        """Return which tools `review` would withhold; nothing is recorded."""
+        accepted = self._load(config) if config.pin else None
+        if accepted is None:
+            return []
+        return [change for tool in listing.tools if (change := _change(tool, accepted)) is not None]
+
     def accept(self, config: ServerConfig, listing: Listing, former: Mapping[str, Any] | None = None) -> list[Change]:
         """Record a server's tools as they are now; return what that changes."""
         before = self._load(config) or {}

@@ -278,7 +278,7 @@ class Bridge:
     def _rebuild(self) -> None:
         """Name and present all tools anew; tell `on_change` if the model would see a difference."""
         before = [(t.name, t.description, t.input_schema) for t in self.tools()]
-        self._toolbox.fill(list(self._servers.values()))
+        self._toolbox.fill(self._servers.values())
         after = [(t.name, t.description, t.input_schema) for t in self.tools()]
         if before != after and self._tasks and self._on_change is not None:
             self._on_change()

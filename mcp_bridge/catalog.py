@@ -60,9 +60,9 @@ class Tool:
     _shown: ShownSchema = field(repr=False, compare=False)
 
     @property
-    def inputSchema(self) -> dict[str, Any]:
-        """`input_schema` under the protocol's own name, by which other programs know it."""
-        return self.input_schema
+    def schema_warnings(self) -> tuple[str, ...]:
+        """What its owner should know of how the shown schema differs from the server's own."""
+        return self._shown.warnings
 
     def arguments_for_server(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a model's arguments under the server's own names, repaired by its own schema."""

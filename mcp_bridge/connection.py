@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from .cleaning import clean_label, truncate
 from .deadline import Deadline
-from .errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
+from .errors import BridgeError, CallTimeout, Cause, RpcError, ServerUnavailable
 from .handshake import Agreement, shake_hands
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
-from .wire.channel import Channel, session_streams
+from .wire.channel import Asides, Channel, session_streams
 from .wire.filter import Hooks, MessageFilter
 from .wire.http_failure import failure_in
 
@@ -91,6 +91,11 @@ class Connection:
         return bool(self._requests)
 
     @property
+    def asides(self) -> Asides:
+        """What the server's process has said beside its messages."""
+        return self._channel.asides if self._channel is not None else Asides()
+
+    @property
     def closing(self) -> bool:
         """Whether somebody here wants it to end, as opposed to the server having stopped."""
         return self._closing.is_set()
@@ -108,6 +113,7 @@ class Connection:
                 raise ServerUnavailable(
                     f"no answer to {self._phase} within {round(seconds, 1):g} s (connect_timeout)",
                     server=self.server,
+                    cause="timeout",
                 )
             self._ready.result()
         except BaseException:
@@ -175,8 +181,8 @@ class Connection:
         except (RpcError, ConnectionError) as error:
             if isinstance(error, RpcError) and not self._ended.is_set():
                 raise self._answered(error) from None
-            kind = ServerUnavailable if self._filter.may_have_run(token) else NotSent
-            raise kind(await self._why_ended(), server=self.server) from None
+            kind: type[ServerUnavailable] = ServerUnavailable if self._filter.may_have_run(token) else NotSent
+            raise await self._over(kind) from None
         finally:
             self._requests.discard(task)
             self._progress_at.pop(token, None)
@@ -201,6 +207,10 @@ class Connection:
         if self._channel is None or not self._ended.is_set():
             return "the session is closed"
         return f"the server stopped during {self._phase} ({await self._channel.describe_end()})"
+
+    async def _over(self, kind: type[ServerUnavailable]) -> ServerUnavailable:
+        cause: Cause | None = "exit" if self._is_process else None
+        return kind(await self._why_ended(), server=self.server, cause=cause)
 
     async def _own(self) -> None:
         """Open the session, keep it until it ends or is closed, close it: all in this task."""
@@ -264,14 +274,18 @@ class Connection:
         try:
             self.agreement = await shake_hands(session, self._filter.capabilities())
         except ServerUnavailable as error:
-            return ServerUnavailable(self._redact(error.message), server=self.server, retry=error.retry)
+            return ServerUnavailable(
+                self._redact(error.message), server=self.server, retry=error.retry, cause=error.cause
+            )
         except (RpcError, ConnectionError) as error:
             if self._ended.is_set() or not isinstance(error, RpcError):
-                return ServerUnavailable(await self._why_ended(), server=self.server)
+                return await self._over(ServerUnavailable)
             if isinstance(failed := self._answered(error), ServerUnavailable):
                 return failed
             text = f"refused initialize: {truncate(clean_label(failed.message), _TEXT_CHARS)}"
-            return ServerUnavailable(text, server=self.server, retry=error.code not in _NOT_UNDERSTOOD)
+            understood = error.code not in _NOT_UNDERSTOOD
+            cause: Cause = "initialize" if understood else "version"
+            return ServerUnavailable(text, server=self.server, retry=understood, cause=cause)
         return None
 
     async def _until_over(self) -> None:
@@ -296,7 +310,7 @@ class Connection:
             return RpcError(text, code=error.code, server=self.server, data=error.data)
         self._retired = self._retired or failure.expired or failure.status is None
         kind = SessionExpired if failure.expired else ServerUnavailable
-        return kind(text, server=self.server, retry=failure.retry, status=failure.status)
+        return kind(text, server=self.server, retry=failure.retry, status=failure.status, cause=failure.cause)
 
     def _fail(self, error: BridgeError) -> None:
         if not self._ready.done():

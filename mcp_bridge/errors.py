@@ -19,6 +19,30 @@ to `tools/call` is the tool's own. Only the functions of `registry.ToolDef` rais
 
 from __future__ import annotations
 
+from typing import Literal
+
+Cause = Literal[
+    "folder",  # the working directory does not exist
+    "program",  # the program was not found
+    "argument",  # an argument cannot be handed to the program safely
+    "start",  # the system refuses to start the program
+    "exit",  # the process ended
+    "timeout",  # no answer within the owner's limit
+    "version",  # no common version of the protocol
+    "initialize",  # the handshake was answered with an error
+    "status",  # an HTTP status, which is in `status`
+    "connection",  # no connection, or one that broke
+    "refused",  # nobody listens at that address
+    "host",  # the host name cannot be found
+    "proxy",  # the proxy in between
+    "certificate",  # the server's certificate is not trusted
+    "tls",  # no TLS at that address
+    "ca_file",  # the configured authority cannot be read
+    "redirect",  # another place
+    "content",  # something else than MCP
+]
+"""What made a server unavailable, for those who give advice: texts are for people."""
+
 
 class BridgeError(Exception):
     """Base of every error of this library. The text is never empty and fit to be shown."""
@@ -63,7 +87,8 @@ class ServerUnavailable(BridgeError):
     `retry` is false where another attempt cannot help until somebody changes something
     (wrong configuration, 401/403, an unknown protocol version). `missing` marks a program
     that was not found, which is tried again slowly: owners install it while the bot runs.
-    `status` is the HTTP status that was the cause, if one was.
+    `status` is the HTTP status that was the cause, if one was; `cause` tells the kinds apart
+    where the core knows more than the text.
     """
 
     def __init__(
@@ -74,11 +99,13 @@ class ServerUnavailable(BridgeError):
         retry: bool = True,
         missing: bool = False,
         status: int | None = None,
+        cause: Cause | None = None,
     ) -> None:
         super().__init__(message, server=server)
         self.retry = retry
         self.missing = missing
         self.status = status
+        self.cause = cause
 
 
 class CallTimeout(BridgeError):

@@ -51,7 +51,9 @@ async def shake_hands(session: ClientSession, capabilities: Mapping[str, Any]) -
     if version not in _sdk.PROTOCOL_VERSIONS:
         shown = "no protocol version" if version is None else f"protocol version {version}"
         known = ", ".join(_sdk.PROTOCOL_VERSIONS)
-        raise ServerUnavailable(f"speaks {truncate(clean_label(shown), 60)}; known here: {known}", retry=False)
+        raise ServerUnavailable(
+            f"speaks {truncate(clean_label(shown), 60)}; known here: {known}", retry=False, cause="version"
+        )
     _sdk.adopt(session, str(version))
     await _sdk.notify(session, "notifications/initialized")
     return Agreement(str(version), _table(result.get("capabilities")), _table(result.get("serverInfo")))

@@ -9,16 +9,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from . import __version__, _sdk
 from .errors import ServerUnavailable
 from .redaction import public_url
 from .server_config import ServerConfig
+from .wire.channel import Asides
 from .wire.framing import Broken, Message
-from .wire.http_failure import HttpFailure, is_loopback
+from .wire.http_failure import HttpFailure
 from .wire.http_guard import HttpGuard
 from .wire.http_stream import EventInjection
+from .wire.proxy import proxy_for
 
 logger = logging.getLogger(__name__)
 httpx = _sdk.httpx
@@ -33,6 +34,7 @@ class RemoteChannel:
     """A `Channel` over one of the SDK's HTTP transports."""
 
     def __init__(self, streams: _sdk.Streams, guard: HttpGuard) -> None:
+        self.asides = Asides()
         self._receive, self._send = streams
         self._guard = guard
 
@@ -57,7 +59,7 @@ class RemoteChannel:
 @asynccontextmanager
 async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
-    guard = HttpGuard(_network(config), config.url, limit=limit)
+    guard = HttpGuard(_network(config), config.url, limit=limit, proxy=proxy_for(config.url))
     async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
         yield RemoteChannel(streams, guard)
 
@@ -66,7 +68,8 @@ async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteCha
 async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
     injection = EventInjection(public_url(config.url), config.sse_prefix)
-    guard = HttpGuard(_network(config), config.url, limit=limit, injection=injection)
+    network = _network(config)
+    guard = HttpGuard(network, config.url, limit=limit, injection=injection, proxy=proxy_for(config.url))
     opened = False
 
     def make_client(**ignored: Any) -> Any:
@@ -84,7 +87,9 @@ async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChan
 
 def unavailable(server: str, failure: HttpFailure) -> ServerUnavailable:
     """Return the error that a failed HTTP request means for the server."""
-    return ServerUnavailable(failure.text, server=server, retry=failure.retry, status=failure.status)
+    return ServerUnavailable(
+        failure.text, server=server, retry=failure.retry, status=failure.status, cause=failure.cause
+    )
 
 
 def _network(config: ServerConfig) -> Any:
@@ -95,20 +100,9 @@ def _network(config: ServerConfig) -> Any:
             verify = ssl.create_default_context(cafile=config.ca_file)
         except (OSError, ssl.SSLError) as error:
             text = f"ca_file '{config.ca_file}' cannot be used: {error}"
-            raise ServerUnavailable(text, server=config.name, retry=False) from error
+            raise ServerUnavailable(text, server=config.name, retry=False, cause="ca_file") from error
     # Not a client: those log each address, with whatever secret is in it.
-    return httpx.AsyncHTTPTransport(verify=verify, proxy=_proxy(config.url))
-
-
-def _proxy(url: str) -> str | None:
-    """Return the proxy for an address, as the environment (on Windows also the system) says."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if is_loopback(host) or proxy_bypass(host):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+    return httpx.AsyncHTTPTransport(verify=verify, proxy=proxy_for(config.url))
 
 
 def _client(config: ServerConfig, guard: HttpGuard) -> Any:

@@ -26,6 +26,15 @@ class ToolRules:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """What kind of mistake makes an entry unusable, and the key or the variable that it is about."""
+
+    kind: Literal["entry", "variable", "target"]
+    """`target`: neither program nor address."""
+    name: str
+
+
+@dataclass(frozen=True)
 class ServerConfig:
     """A checked server entry. Times are in seconds; `error` is set if it cannot be used."""
 
@@ -61,7 +70,10 @@ class ServerConfig:
     reopen: bool = True
     """Whether a new session follows a kept one that its server has ended. For programs: no key of the file."""
     error: str | None = None
+    fault: Fault | None = None
     warnings: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    """The environment variables that the entry names."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     identity: str = field(default="", repr=False)
     """What makes it this server and no other, without a secret in it: names the stored catalogue."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from . import redaction
-from .server_config import TRANSPORTS, ServerConfig, ToolRules, Transport
+from .server_config import TRANSPORTS, Fault, ServerConfig, ToolRules, Transport
 from .variables import Expander, MissingVariable
 
 
@@ -26,6 +26,10 @@ class EntryError(Exception):
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
         self.key = key
+
+
+class NoTarget(EntryError):
+    """The entry names neither program nor address."""
 
 
 def parse_server(
@@ -43,16 +47,19 @@ def parse_server(
         return reader.read(raw, base), ""
     except MissingVariable as missing:
         message = f"{missing}; set it where the bot is started, or write ${{{missing.name}:-default}}"
-        return _failed(name, reader, message), reader.key
+        return _failed(name, reader, message, Fault("variable", missing.name)), reader.key
+    except NoTarget as wrong:
+        return _failed(name, reader, str(wrong), Fault("target", wrong.key)), wrong.key
     except EntryError as wrong:
-        return _failed(name, reader, str(wrong)), wrong.key
+        return _failed(name, reader, str(wrong), Fault("entry", wrong.key)), wrong.key
 
 
-def _failed(name: str, reader: _Reader, message: str) -> ServerConfig:
+def _failed(name: str, reader: _Reader, message: str, fault: Fault) -> ServerConfig:
     return ServerConfig(
         name=name,
         enabled=reader.enabled,
         error=message,
+        fault=fault,
         warnings=tuple(reader.warnings),
         secrets=reader.found_secrets(),
     )
@@ -90,7 +97,8 @@ class _Reader:
         self._place(parsed)
         parsed.setdefault("cwd", str(base))
         parsed["cwd"] = str(base / parsed["cwd"])
-        config = ServerConfig(name=self.name, warnings=tuple(self.warnings), **parsed)
+        names = tuple(dict.fromkeys(self._expander.names))
+        config = ServerConfig(name=self.name, warnings=tuple(self.warnings), variables=names, **parsed)
         return replace(config, secrets=self.found_secrets(), identity=_identity(values, config))
 
     def found_secrets(self) -> frozenset[str]:
@@ -111,7 +119,7 @@ class _Reader:
             raise EntryError("url", "has both command and url; keep one of them")
         if stated == "stdio" or (stated is None and not parsed.get("url")):
             if not parsed.get("command"):
-                raise EntryError("command", "needs command or url")
+                raise NoTarget("command", "needs command or url")
             parsed["transport"], parsed["url"] = "stdio", ""
             head, *rest = parsed["command"]
             parsed["command"], parsed["args"] = head, (*rest, *parsed.get("args", ()))

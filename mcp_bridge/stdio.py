@@ -14,6 +14,7 @@ from .errors import ServerUnavailable
 from .process import server_process as process
 from .process.environment import Launch
 from .process.guardian import MARKER_VARIABLE, Guardian
+from .wire.channel import Asides
 from .wire.framing import Broken, LineReader, Message, Parsed, TooLong, encode
 
 logger = logging.getLogger(__name__)
@@ -36,8 +37,7 @@ class StdioChannel:
         self._reader = LineReader(limit)
         self._lines: deque[bytes | TooLong] = deque()
         self._ready: deque[Message | Broken] = deque()
-        self._noisy = False
-        self._last_noise = ""
+        self.asides = Asides()
 
     async def receive(self) -> Message | Broken | None:
         while not self._ready:
@@ -57,8 +57,8 @@ class StdioChannel:
         await self._process.wait_exit(END_SECONDS)
         await asyncio.sleep(0)  # let the last words on stderr be read
         end = self._process.describe_end()
-        if ":" not in end and self._last_noise:  # some say on stdout why they end
-            end = f"{end}: {self._last_noise}"
+        if ":" not in end and self.asides.stdout:  # some say on stdout why they end
+            end = f"{end}: {self.asides.stdout[-1]}"
         return self._redact(end)
 
     async def _parse(self, line: bytes | TooLong) -> Parsed:
@@ -71,10 +71,9 @@ class StdioChannel:
         if parsed.broken is not None:
             self._ready.append(parsed.broken)
         if parsed.noise:
-            self._last_noise = parsed.noise
-            level = logging.DEBUG if self._noisy else logging.WARNING
-            self._noisy = True
+            level = logging.DEBUG if self.asides.stdout else logging.WARNING
             noise = self._redact(parsed.noise)
+            self.asides.stdout.append(noise)
             logger.log(level, "MCP server '%s' prints other things than messages: %s", self._server, noise)
 
 
@@ -91,11 +90,12 @@ async def open_stdio(
         running = await process.start(marked)
     except (OSError, ValueError) as error:
         reason = f"cannot start {launch.program}: {getattr(error, 'strerror', None) or error}"
-        raise ServerUnavailable(redact(reason), server=server) from error
+        raise ServerUnavailable(redact(reason), server=server, cause="start") from error
     guardian.watch(running.pid)
     try:
-        running.on_stderr_line = _StderrLog(server, redact)
-        yield StdioChannel(server, running, limit, redact)
+        channel = StdioChannel(server, running, limit, redact)
+        running.on_stderr_line = _StderrLog(server, redact, channel.asides)
+        yield channel
     finally:
         await running.stop()
         guardian.release(running.pid)
@@ -104,14 +104,17 @@ async def open_stdio(
 class _StderrLog:
     """Forwards what a server says on stderr to the log, with its name and without secrets."""
 
-    def __init__(self, server: str, redact: Callable[[str], str]) -> None:
+    def __init__(self, server: str, redact: Callable[[str], str], asides: Asides) -> None:
         self._server = server
         self._redact = redact
+        self._asides = asides
         self._left = STDERR_LINES_PER_PROCESS
 
     def __call__(self, line: str) -> None:
         self._left -= 1
+        line = self._redact(line)
+        self._asides.stderr.append(line)
         if self._left > 0:
-            logger.debug("[%s] %s", self._server, self._redact(line))
+            logger.debug("[%s] %s", self._server, line)
         elif self._left == 0:
             logger.debug("[%s] writes much to stderr; no more of it is shown", self._server)

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import Protocol
 
-from .catalog import RemoteTool, Tool, present
+from .catalog import Listing, RemoteTool, Tool, present
 from .config import BridgeConfig
 from .naming import assign_names
 from .policy import is_offered
-from .server import Server
+from .server_config import ServerConfig
 
 logger = logging.getLogger(__name__)
 
 _SHOWN_LEFT_OUT = 10
 
 
+class Listed(Protocol):
+    """A server and what is known of its tools."""
+
+    @property
+    def config(self) -> ServerConfig: ...
+    @property
+    def listing(self) -> Listing: ...
+
+
 class Toolbox:
-    """`tools` by public name; `former` holds names that were offered once and are known as gone."""
+    """`tools` by public name; `former` holds names that were offered once and are known as gone.
+
+    `left_out` are those that `max_tools` has no room for.
+    """
 
     def __init__(self, config: BridgeConfig) -> None:
         self.tools: dict[str, Tool] = {}
         self.former: set[str] = set()
         self._config = config
         self._presented: dict[str, tuple[RemoteTool, Tool | None]] = {}
-        self._left_out: list[str] = []
+        self.left_out: list[str] = []
 
-    def fill(self, servers: Sequence[Server]) -> None:
+    def fill(self, servers: Iterable[Listed]) -> None:
         """Name and present the tools that these servers list, whether they are up or not."""
+        servers = tuple(servers)
         remotes = [tool for server in servers for tool in server.listing.tools]
         names = {(t.server, t.remote_name): name for name, t in assign_names(remotes).items()}
         configs = {server.config.name: server.config for server in servers}
@@ -63,8 +77,8 @@ class Toolbox:
                 left_out.append(name)
             elif (tool := self._present(name, offered[name])) is not None:
                 kept[name] = tool
-        if left_out and left_out != self._left_out:
+        if left_out and left_out != self.left_out:
             shown = ", ".join(left_out[:_SHOWN_LEFT_OUT]) + ", …" * (len(left_out) > _SHOWN_LEFT_OUT)
             logger.warning("more than max_tools = %d tools; not offered: %s", most, shown)
-        self._left_out = left_out
+        self.left_out = left_out
         return {name: kept[name] for name in offered if name in kept}

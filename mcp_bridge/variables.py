@@ -29,6 +29,8 @@ class Expander:
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._environ = os.environ if environ is None else environ
         self.secrets: set[str] = set()
+        self.names: list[str] = []
+        """Every variable that was named, in the order in which they were."""
 
     def __call__(self, text: str) -> str:
         """Return the text with references and a leading `~` expanded.
@@ -41,6 +43,7 @@ class Expander:
 
     def _value(self, match: re.Match[str]) -> str:
         name, default = match.groups()
+        self.names.append(name)
         value = self._environ.get(name)
         if value:
             self.secrets.add(value)

@@ -63,7 +63,7 @@ class Launch:
 
 def starts_by_launcher(config: ServerConfig) -> bool:
     """Tell whether a server's program is one that may download the server first."""
-    return config.transport == "stdio" and _stem(_words(config.command)[0]) in LAUNCHERS
+    return config.transport == "stdio" and program_name(config.command) in LAUNCHERS
 
 
 def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) -> Launch:
@@ -71,7 +71,9 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
     env = child_environment(config, os.environ if environ is None else environ)
     cwd = config.cwd or os.getcwd()
     if not os.path.isdir(cwd):
-        raise ServerUnavailable(f"the folder cwd = '{cwd}' does not exist", server=config.name, missing=True)
+        raise ServerUnavailable(
+            f"the folder cwd = '{cwd}' does not exist", server=config.name, missing=True, cause="folder"
+        )
     program, words = find_program(config.command, env, cwd)
     if program is None:
         hint = _INSTALL_HINTS.get(_stem(config.command))
@@ -79,6 +81,7 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
             f"program not found: {config.command}" + (f"; {hint}" if hint else "") + _space_hint(config.command),
             server=config.name,
             missing=True,
+            cause="program",
         )
     args = (*words, *config.args)
     if os.name == "nt" and is_shim(program):
@@ -97,7 +100,7 @@ def _without_cmd(server: str, shim: str, args: tuple[str, ...], env: Mapping[str
         return shutil.which(node, path=env.get("PATH")) or node, (script, *args)
     if (bad := unsafe_argument(args)) is not None:
         text = f"the argument {bad!r} cannot be given to {os.path.basename(shim)}: cmd.exe would act upon it"
-        raise ServerUnavailable(text, server=server, retry=False)
+        raise ServerUnavailable(text, server=server, retry=False, cause="argument")
     return shim, args
 
 
@@ -144,6 +147,21 @@ def _locate(command: str, env: Mapping[str, str], cwd: str, which: Callable[...,
         return which(os.path.normpath(os.path.join(cwd, command)))
     path = env.get("PATH") or env.get("Path") or os.defpath
     return which(command, path=path) or which(command, path=os.pathsep.join(_usual_places(env)))
+
+
+def same_named(program: str, env: Mapping[str, str]) -> list[str]:
+    """Return other programs that go by the name of `program`, in the order in which they would be found."""
+    folders = [*env.get("PATH", os.defpath).split(os.pathsep), *_usual_places(env)]
+    found: dict[str, str] = {os.path.realpath(program): program}  # links to one file are one program
+    for folder in folders:
+        if folder and (other := shutil.which(os.path.basename(program), path=folder)):
+            found.setdefault(os.path.realpath(other), other)
+    return list(found.values())[1:]
+
+
+def program_name(command: str) -> str:
+    """Return what a command is called without folder, ending and arguments: `npx` for `C:\\node\\npx.cmd -y`."""
+    return _stem(next(iter(_words(command)), command))
 
 
 def _usual_places(env: Mapping[str, str]) -> Iterable[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .filter import Incoming, MessageFilter
@@ -19,10 +21,26 @@ logger = logging.getLogger(__name__)
 
 DOUBT_SECONDS = 0.5
 """How long a better answer is awaited after one that could not be read: lines get torn."""
+KEPT_LINES = 20
+"""How many of the last lines are kept of what a server says beside its messages."""
+
+
+def _last_lines() -> deque[str]:
+    return deque(maxlen=KEPT_LINES)
+
+
+@dataclass(frozen=True)
+class Asides:
+    """What a process has said beside its messages, the last lines of each: cleaned, secrets masked."""
+
+    stderr: deque[str] = field(default_factory=_last_lines)
+    stdout: deque[str] = field(default_factory=_last_lines)
 
 
 class Channel(Protocol):
     """One open connection to a server."""
+
+    asides: Asides
 
     async def receive(self) -> Message | Broken | None:
         """Return the next message, an unreadable answer, or None when there will be none any more."""

@@ -17,12 +17,14 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..errors import Cause
 from ..redaction import public_url
 
 _MARK = f"mcp-bridge-{secrets.token_hex(8)}"
 CODE = -32000
 NEVER_RETRY = frozenset({401, 403})
 """Statuses that stay until somebody changes the configuration."""
+_PROXY_AUTHENTICATION = 407
 _HINTS = {
     401: "check the token in headers or bearer",
     403: "check the token in headers or bearer",
@@ -38,6 +40,7 @@ class HttpFailure:
     text: str
     status: int | None = None
     expired: bool = False
+    cause: Cause | None = None
 
     @property
     def retry(self) -> bool:
@@ -45,7 +48,7 @@ class HttpFailure:
 
     def as_error(self) -> dict[str, Any]:
         """Return the JSON-RPC error that carries this failure through the SDK."""
-        mark = {"text": self.text, "status": self.status, "expired": self.expired}
+        mark = {"text": self.text, "status": self.status, "expired": self.expired, "cause": self.cause}
         return {"code": CODE, "message": self.text, "data": {_MARK: mark}}
 
 
@@ -66,26 +69,34 @@ def from_status(status: int, url: str, *, detail: str = "", expired: bool = Fals
         text += f": {detail}"
     if status in _HINTS and not expired:
         text += f"; {_HINTS[status]}"
-    return HttpFailure(text, status, expired)
+    return HttpFailure(text, status, expired, "proxy" if status == _PROXY_AUTHENTICATION else "status")
 
 
-def from_exception(error: BaseException, url: str) -> HttpFailure:
-    """Return the failure that an exception of the HTTP client is, by what lies at its root."""
+def from_exception(error: BaseException, url: str, proxy: str | None = None) -> HttpFailure:
+    """Return the failure that an exception of the HTTP client is, by what lies at its root.
+
+    Behind a `proxy` all that is connected to is that.
+    """
     where = public_url(url)
     host = urlsplit(url).hostname or ""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             hint = "set ca_file to its certificate authority"
-            return HttpFailure(f"the certificate of {where} is not trusted: {cause.verify_message}; {hint}")
+            text = f"the certificate of {where} is not trusted: {cause.verify_message}; {hint}"
+            return HttpFailure(text, cause="certificate")
         if isinstance(cause, ssl.SSLError):
-            return HttpFailure(f"no TLS connection to {where}: {cause.reason or cause}")
+            return HttpFailure(f"no TLS connection to {where}: {cause.reason or cause}", cause="tls")
+        if proxy is not None and isinstance(cause, (socket.gaierror, ConnectionRefusedError)):
+            what = "refuses connections" if isinstance(cause, ConnectionRefusedError) else "cannot be found"
+            return HttpFailure(f"the proxy {public_url(proxy)} on the way to {where} {what}", cause="proxy")
         if isinstance(cause, socket.gaierror):
-            return HttpFailure(f"the host name '{host}' of {where} cannot be found")
+            return HttpFailure(f"the host name '{host}' of {where} cannot be found", cause="host")
         if isinstance(cause, ConnectionRefusedError):
             inside = " (inside a container this is the container itself)" if is_loopback(host) else ""
-            return HttpFailure(f"connection refused by {where}; is the server running?{inside}")
+            text = f"connection refused by {where}; is the server running?{inside}"
+            return HttpFailure(text, cause="refused")
     words = str(error) or type(error).__name__
-    return HttpFailure(f"no answer from {where}: {words}")
+    return HttpFailure(f"no answer from {where}: {words}", cause="connection")
 
 
 def is_loopback(host: str) -> bool:

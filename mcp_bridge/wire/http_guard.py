@@ -48,8 +48,11 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
     `failure` is the last one that belonged to no request, such as the opening of an event stream.
     """
 
-    def __init__(self, network: Any, url: str, *, limit: int, injection: EventInjection | None = None) -> None:
+    def __init__(
+        self, network: Any, url: str, *, limit: int, injection: EventInjection | None = None, proxy: str | None = None
+    ) -> None:
         self._network = network
+        self._proxy = proxy
         self._public, self._full = httpx.URL(public_url(url)), httpx.URL(url).copy_with(userinfo=b"")
         self._limit = limit
         self._injection = injection
@@ -67,8 +70,11 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             if request.method == "DELETE":
                 sent = asyncio.wait_for(sent, DELETE_SECONDS)
             response = await sent
+        except httpx.ProxyError as error:
+            text = f"the proxy {public_url(self._proxy or '')} lets nobody through to {public_url(str(request.url))}"
+            return self._failed(request, waiting, HttpFailure(f"{text}: {error}", cause="proxy"))
         except (httpx.HTTPError, asyncio.TimeoutError, OSError) as error:
-            return self._failed(request, waiting, from_exception(error, str(request.url)))
+            return self._failed(request, waiting, from_exception(error, str(request.url), self._proxy))
         try:
             return await self._answer(request, waiting, response)
         except (httpx.HTTPError, OSError) as error:
@@ -104,14 +110,14 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             await response.aclose()
             place = public_url(urljoin(str(request.url), location))[:DETAIL_CHARS]
             text = f"redirected to another place, {place}; put that into url if it is right"
-            return self._failed(request, waiting, HttpFailure(text, status))
+            return self._failed(request, waiting, HttpFailure(text, status, cause="redirect"))
         if status >= 400:
             return await self._refused(request, waiting, response)
         if request.method == "GET" and self._injection is not None:
             if not kind.startswith(_SSE):
                 await response.aclose()
                 text = f"{request.url.host} answered with '{kind[:80]}' instead of an event stream"
-                return self._failed(request, None, HttpFailure(text, status))
+                return self._failed(request, None, HttpFailure(text, status, cause="content"))
             return _stream_response(
                 response, InjectedStream(response, self._note, self._injection, self._limit, self.parcels)
             )

@@ -173,7 +173,7 @@ class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
             address = self._injection.endpoint(event.data)
             if address is None:
                 text = f"the server wants its messages at another origin: {public_url(event.data)}"
-                self._fail(HttpFailure(truncate(clean_label(text), DETAIL_CHARS), 403))
+                self._fail(HttpFailure(truncate(clean_label(text), DETAIL_CHARS), 403, cause="redirect"))
                 raise OSError(text)
             return [encode_event(Event("endpoint", address))]
         if event.name != "message":
