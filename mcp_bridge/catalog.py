@@ -60,6 +60,11 @@ class Tool:
     _shown: ShownSchema = field(repr=False, compare=False)
 
     @property
+    def inputSchema(self) -> dict[str, Any]:
+        """`input_schema` under the protocol's own name, by which other programs know it."""
+        return self.input_schema
+
+    @property
     def schema_warnings(self) -> tuple[str, ...]:
         """What its owner should know of how the shown schema differs from the server's own."""
         return self._shown.warnings

@@ -17,8 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from . import jsonc
 from .cleaning import encodable
 from .errors import ConfigError
+from .mcp_json import server_tables
 from .server_config import ServerConfig
 from .server_entry import parse_server
 from .variables import Expander
@@ -39,24 +41,26 @@ class BridgeConfig:
     schema_profile: Literal["default", "strict"] = "default"
     max_description_chars: int = 1024
     max_message_mib: int = 16
+    enabled: bool = True
+    """What `[plugin]` says; only a bot heeds it."""
     warnings: tuple[str, ...] = ()
     file: Path | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 def load_config(path: str | Path, *, environ: Mapping[str, str] | None = None) -> BridgeConfig:
-    """Read a configuration file; `.json` is taken as `mcpServers`.
+    """Read a configuration file; `.json` and `.jsonc` are taken as `mcpServers`.
 
     `environ` stands in for the process environment in `${VAR}`. Raises `ConfigError` if the
     file as a whole cannot be read, never for one bad entry.
     """
     file = Path(path).expanduser().absolute()
-    if file.suffix.lower() == ".json":
+    if file.suffix.lower() in (".json", ".jsonc"):
         servers, text = read_mcp_servers(file)
         data: Mapping[str, Any] = {"mcp": {"servers": servers}}
     else:
-        text = _read(file)
-        data = _parse_toml(text, file)
+        text = read_text(file)
+        data = parse_toml(text, file)
     return parse_config(data, file=file, text=text, environ=environ)
 
 
@@ -76,26 +80,27 @@ def parse_config(
     mcp = data.get("mcp", {})
     if not isinstance(mcp, Mapping) or not isinstance(mcp.get("servers", {}), Mapping):
         raise ConfigError("[mcp] and [mcp.servers.<name>] must be tables", file=str(file or ""))
-    return _Checker(mcp, file, text, environ).check()
+    plugin = data.get("plugin")
+    enabled = not (isinstance(plugin, Mapping) and plugin.get("enabled") is False)
+    return replace(_Checker(mcp, file, text, environ).check(), enabled=enabled)
 
 
-def read_mcp_servers(file: Path) -> tuple[Mapping[str, Any], str]:
-    """Return the unchecked servers of an `mcpServers` file, and its text. Raises `ConfigError`."""
-    text = _read(file)
-    return mcp_servers(_parse_json(text, file), file), text
+def read_mcp_servers(file: Path) -> tuple[dict[str, Any], str]:
+    """Return the unchecked servers of an `mcpServers` file and its text. Raises `ConfigError`.
+
+    The servers are tables as `config.toml` would have them, whatever program wrote the file.
+    """
+    text = read_text(file)
+    try:
+        return server_tables(jsonc.loads(text), file), text
+    except json.JSONDecodeError as error:
+        raise ConfigError(error.msg, file=str(file), line=error.lineno, column=error.colno) from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"cannot be read as JSON: {type(error).__name__}", file=str(file)) from error
 
 
-def mcp_servers(data: object, file: Path) -> Mapping[str, Any]:
-    """Return the servers of a parsed `mcpServers` file. Raises `ConfigError` if it has none."""
-    if isinstance(data, Mapping):
-        for key in ("mcpServers", "servers"):
-            if isinstance(data.get(key), Mapping):
-                servers: Mapping[str, Any] = data[key]
-                return servers
-    raise ConfigError('no "mcpServers" table in this file', file=str(file))
-
-
-def _read(file: Path) -> str:
+def read_text(file: Path) -> str:
+    """Return the text of a configuration file, without a byte order mark. Raises `ConfigError`."""
     try:
         with file.open("rb") as stream:
             raw = stream.read(MAX_FILE_BYTES + 1)
@@ -114,7 +119,8 @@ def _read(file: Path) -> str:
         raise ConfigError("is not UTF-8 text; save it as UTF-8", file=str(file), line=line) from error
 
 
-def _parse_toml(text: str, file: Path) -> dict[str, Any]:
+def parse_toml(text: str, file: Path) -> dict[str, Any]:
+    """Return the data of a `config.toml`; `file` is named in errors. Raises `ConfigError`."""
     try:
         # Inside a bot there may be the standard library alone (Python >= 3.11).
         toml = import_module("tomli" if find_spec("tomli") else "tomllib")
@@ -135,13 +141,19 @@ def _parse_toml(text: str, file: Path) -> dict[str, Any]:
         raise ConfigError("is nested too deeply", file=str(file)) from error
 
 
-def _parse_json(text: str, file: Path) -> object:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigError(error.msg, file=str(file), line=error.lineno, column=error.colno) from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"cannot be read as JSON: {type(error).__name__}", file=str(file)) from error
+class _Source:
+    """The file that a server comes from, to tell where in it a mistake stands."""
+
+    def __init__(self, file: Path | None, text: str) -> None:
+        self._file = file
+        self._lines = text.splitlines()
+
+    def place(self, server: str, key: str) -> str:
+        """Return `config.toml:12: ` for a key of a server, or as much of it as is known."""
+        if self._file is None:
+            return ""
+        line = _line_of(self._lines, server, key)
+        return f"{self._file.name}:{line}: " if line else f"{self._file.name}: "
 
 
 class _Checker:
@@ -150,7 +162,7 @@ class _Checker:
     def __init__(self, mcp: Mapping[str, Any], file: Path | None, text: str, environ: Mapping[str, str] | None) -> None:
         self._mcp = mcp
         self._file = file
-        self._lines = text.splitlines()
+        self._own = _Source(file, text)
         self._environ = environ
         self._warnings: list[str] = []
 
@@ -161,7 +173,7 @@ class _Checker:
                 near = difflib.get_close_matches(key, [*names, "import", "defaults", "servers"], n=1)
                 self._warn(f"mcp.{key}", "unknown key" + (f", did you mean '{near[0]}'?" if near else ""))
         base = self._file.parent if self._file else Path.cwd()
-        servers = [self._server(name, table, base) for name, table in self._tables(base)]
+        servers = [self._server(name, table, base, source) for name, table, source in self._tables(base)]
         return BridgeConfig(
             servers=tuple(servers),
             max_tools=self._count("max_tools", 128, 1, 100_000),
@@ -174,10 +186,10 @@ class _Checker:
             secrets=frozenset().union(*(server.secrets for server in servers)),
         )
 
-    def _tables(self, base: Path) -> Iterator[tuple[str, object]]:
+    def _tables(self, base: Path) -> Iterator[tuple[str, object, _Source]]:
         """Yield each server once: those of this file first, then the imported ones."""
         own = self._mcp.get("servers", {})
-        yield from own.items()
+        yield from ((name, table, self._own) for name, table in own.items())
         imports = self._mcp.get("import", [])
         imports = [imports] if isinstance(imports, str) else imports
         if not isinstance(imports, list) or not all(isinstance(one, str) for one in imports):
@@ -187,14 +199,15 @@ class _Checker:
         for name in imports:
             file = base / Path(name).expanduser()
             try:
-                found, _ = read_mcp_servers(file)
+                found, text = read_mcp_servers(file)
             except ConfigError as error:
                 self._warn("mcp.import", error.message)
                 continue
-            yield from ((server, table) for server, table in found.items() if server not in seen)
+            source = _Source(file, text)
+            yield from ((server, table, source) for server, table in found.items() if server not in seen)
             seen |= set(found)
 
-    def _server(self, name: str, table: object, base: Path) -> ServerConfig:
+    def _server(self, name: str, table: object, base: Path, source: _Source) -> ServerConfig:
         defaults = self._mcp.get("defaults", {})
         if not isinstance(defaults, Mapping):
             defaults = {}
@@ -204,18 +217,11 @@ class _Checker:
         else:
             config, key = parse_server(name, table, base=base, expander=Expander(self._environ), defaults=defaults)
         for warning in config.warnings:
-            self._warnings.append(f"{self._place(name, '')}server '{name}': {warning}")
+            self._warnings.append(f"{source.place(name, '')}server '{name}': {warning}")
         if config.error:
             subject = f"{key}: " if key else ""
-            config = replace(config, error=f"{self._place(name, key)}{subject}{config.error}")
+            config = replace(config, error=f"{source.place(name, key)}{subject}{config.error}")
         return config
-
-    def _place(self, server: str, key: str) -> str:
-        """Return `config.toml:12: ` for a key of a server, or as much of it as is known."""
-        if self._file is None:
-            return ""
-        line = _line_of(self._lines, server, key)
-        return f"{self._file.name}:{line}: " if line else f"{self._file.name}: "
 
     def _warn(self, key: str, message: str) -> None:
         self._warnings.append(f"{self._file.name + ': ' if self._file else ''}{key}: {message}")

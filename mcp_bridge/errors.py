@@ -8,6 +8,7 @@
     ├── PermissionDenied        the owner's rules refuse this caller
     ├── ServerUnavailable       the server cannot be reached, started or understood
     ├── CallTimeout             the server did not answer in time
+    ├── McpSessionNotEstablishedError   a toolset is used that is not connected; also a `RuntimeError`
     ├── RpcError                the server answered a request with a JSON-RPC error
     └── ToolExecutionError      a tool reported a failure, for hosts that want it raised
 
@@ -110,6 +111,10 @@ class ServerUnavailable(BridgeError):
 
 class CallTimeout(BridgeError):
     """The server kept a call waiting longer than the owner allows."""
+
+
+class McpSessionNotEstablishedError(BridgeError, RuntimeError):
+    """A toolset is used before `connect`, after `disconnect`, or after its connection was lost."""
 
 
 class RpcError(BridgeError):
