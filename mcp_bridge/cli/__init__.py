@@ -1,7 +1,8 @@
 """`mcp-bridge`: the command line.
 
 Exit status: 0 done; 1 the tool reported an error; 2 wrong usage, configuration, JSON,
-unknown tool or permission denied; 3 server unavailable or timed out. With `--json`, stdout
+unknown tool or permission denied; 3 server unavailable or timed out (`doctor`: any
+enabled server fails). With `--json`, stdout
 holds exactly one JSON document; everything else goes to stderr.
 """
 
@@ -141,6 +142,13 @@ async def _import(options: argparse.Namespace, report: Report) -> int:
     return DONE
 
 
+async def _doctor(options: argparse.Namespace, report: Report) -> int:
+    from .doctor import run
+
+    failing = await run(options, find_config(options.config), report)
+    return UNAVAILABLE if failing else DONE
+
+
 async def _accept(options: argparse.Namespace, report: Report) -> int:
     config = find_config(options.config)
     data_dir = options.data_dir or bot_data_dir(config.file)
@@ -161,6 +169,7 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Report], Coroutine[Any, An
     "list": _list,
     "call": _call,
     "import": _import,
+    "doctor": _doctor,
     "accept": _accept,
     "demo": _demo,
 }

@@ -34,6 +34,8 @@ def parser() -> argparse.ArgumentParser:
     call.add_argument("arguments", metavar="JSON", nargs="?", default="{}", help='such as {"a": 5}')
     call.add_argument("--chat", metavar="ID", help="act for a chat, such as qq:group:123")
     call.add_argument("--save-media", metavar="DIR", help="write pictures and other media there")
+    doctor = commands.add_parser("doctor", parents=[common], help="check each server and say what to do")
+    doctor.add_argument("--lang", choices=("en", "zh"), help="language of the advice (default: the system's)")
     chat = commands.add_parser("chat", parents=[common], help="talk with a model that can use the tools")
     chat.add_argument("--base-url", metavar="U", help="an OpenAI-compatible API, such as http://127.0.0.1:11434/v1")
     chat.add_argument("--model", metavar="M", help="default: the only one that the API has")

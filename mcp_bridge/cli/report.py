@@ -32,9 +32,11 @@ class Report:
         """Show on stderr that something is going on, if somebody can be watching."""
         with contextlib.ExitStack() as stack:
             if sys.stderr.isatty() and not self.as_json:
-                with contextlib.suppress(ImportError):
+                try:
                     from rich.console import Console
-
+                except ImportError:
+                    print(f"{doing} …", file=sys.stderr)
+                else:
                     stack.enter_context(Console(stderr=True).status(f"{doing} …"))
             yield
 
@@ -50,7 +52,7 @@ class Report:
 
     def listing(self, tools: Sequence[Tool], status: Sequence[ServerStatus]) -> None:
         if self.as_json:
-            self._json({"tools": [_tool(tool) for tool in tools], "servers": [_server(one) for one in status]})
+            self.document({"tools": [_tool(tool) for tool in tools], "servers": [_server(one) for one in status]})
             return
         self.tools(tools)
         self.servers(status)
@@ -77,7 +79,7 @@ class Report:
                 | ({"path": paths[one]} if one in paths else {})
                 for one in result.media
             ]
-            self._json(
+            self.document(
                 {
                     "name": name,
                     "text": result.text,
@@ -98,13 +100,13 @@ class Report:
             calls = [
                 {"name": one.call.name, "is_error": one.is_error, "seconds": round(one.seconds, 3)} for one in answers
             ]
-            self._json({"text": text, "calls": calls})
+            self.document({"text": text, "calls": calls})
 
     def accepted(self, server: str, changes: Sequence[Change]) -> None:
         """Tell which tools were accepted in a new form."""
         if self.as_json:
             shown = [{"tool": change.tool, "difference": change.difference} for change in changes]
-            self._json({"server": server, "accepted": shown})
+            self.document({"server": server, "accepted": shown})
             return
         for change in changes:
             print(f"accepted: {clean_label(change.tool)} ({change.difference})")
@@ -128,11 +130,12 @@ class Report:
         """Print why a command failed: on stderr for people, as the document for programs."""
         if self.as_json:
             kind = type(error).__name__
-            self._json({"error": {"type": kind, "message": error.message, "server": error.server}})
+            self.document({"error": {"type": kind, "message": error.message, "server": error.server}})
         else:
             print(f"error: {error.message}", file=sys.stderr)
 
-    def _json(self, document: Any) -> None:
+    def document(self, document: Any) -> None:
+        """Print the one JSON document."""
         print(strict_json.dumps(document, indent=2))
 
     def _table(self, title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

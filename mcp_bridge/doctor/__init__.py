@@ -1,0 +1,76 @@
+"""Checks each server step by step and says what to do: `mcp-bridge doctor`, without the printing.
+
+What is found is what is there now; nothing is stored by it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ..config import BridgeConfig
+from ..errors import BridgeError
+from ..process.environment import starts_by_launcher
+from ..process.guardian import Guardian
+from ..redaction import Redactor
+from ..transport import Surroundings
+from .examination import Examination
+from .host_file import host_objection
+from .offered import Offered
+from .steps import Diagnosis
+from .words import Words
+
+
+async def diagnose(config: BridgeConfig, words: Words, *, data_dir: Path) -> list[Diagnosis]:
+    """Check all servers concurrently; return what was found, in the order of the configuration.
+
+    `data_dir` is where the bot keeps tools and approvals. Takes as long as the slowest server
+    may by its own limits. Raises `BridgeError` if this Python could not speak to any server.
+    """
+    if any(server.enabled for server in config.servers):
+        await asyncio.to_thread(_import_sdk, words)  # first: it takes seconds on a slow machine, of nobody's time limit
+    guardian = Guardian()
+    around = Surroundings(guardian, Redactor(config.secrets), config.max_message_mib * 2**20)
+    objection = file_objection(config, words)
+    examinations = [Examination(server, around, words, objection) for server in config.servers]
+    try:
+        await asyncio.gather(*(examination.run() for examination in examinations))
+    finally:
+        await asyncio.to_thread(guardian.close)
+    offered = await asyncio.to_thread(Offered, config, examinations, data_dir, words)
+    for examination in examinations:
+        if examination.listing is not None:
+            offered.tell(examination)
+    return [examination.diagnosis() for examination in examinations]
+
+
+def file_objection(config: BridgeConfig, words: Words) -> str:
+    """Return why the bot itself could not read the file that a configuration came from, "" if it could."""
+    return host_objection(config.file, words) if config.file is not None else ""
+
+
+def longest_wait(config: BridgeConfig) -> float:
+    """Return how many seconds the slowest server may take until its tools are known."""
+    return max(_limits(config), default=0.0)
+
+
+def _limits(config: BridgeConfig) -> Iterable[float]:
+    for server in config.servers:
+        if server.enabled and not server.error:
+            first = server.first_start_timeout if starts_by_launcher(server) else 0.0
+            yield max(first, server.connect_timeout)
+
+
+def _import_sdk(words: Words) -> None:
+    try:
+        import_module(".._sdk", __package__)
+    except ImportError as error:
+        try:
+            found = f"mcp {version('mcp')}"
+        except PackageNotFoundError:
+            found = words("nothing")
+        raise BridgeError(words("no_sdk", python=sys.executable, found=found, error=error)) from error

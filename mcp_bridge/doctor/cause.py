@@ -1,0 +1,116 @@
+"""Which case an error of the core is: where it happened, and which advice fits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
+from ..process.environment import program_name, starts_by_launcher
+from ..server_config import ServerConfig
+from ..wire.channel import Asides
+from .last_words import understand
+from .steps import StepName
+
+
+@dataclass(frozen=True)
+class Case:
+    """A failure: its step, its key in `CASEBOOK`, the values for the texts, and what the server said."""
+
+    step: StepName
+    advice: str
+    values: Mapping[str, object] = field(default_factory=dict)
+    line: str = ""
+
+
+_PROGRAMS = {"npx": "node", "npm": "node", "node": "node", "uvx": "uv", "uv": "uv", "python": "python"}
+_PROGRAMS |= {"python3": "python", "py": "python", "docker": "docker", "podman": "docker"}
+_STATUSES = {401: "unauthorized", 403: "forbidden", 407: "proxy", 429: "too_many"}
+_OTHER_TRANSPORT = frozenset({405, 406, 415})
+
+
+def case_of(error: BridgeError, config: ServerConfig, asides: Asides) -> Case:
+    """Return the case of an error that kept a server from being started or reached."""
+    match getattr(error, "cause", None):
+        case "folder":
+            return Case("program", "folder")
+        case "program":
+            return _missing_program(config)
+        case "argument":
+            return Case("program", "argument")
+        case "start":
+            return Case("start", "start")
+        case "exit":
+            return _ended(config, asides)
+        case "timeout":
+            return _silent(config, asides)
+        case "version":
+            return Case("handshake", "version")
+        case "initialize":
+            return Case("handshake", "initialize" if config.command else "initialize.remote")
+        case "status":
+            return _refused(error.status if isinstance(error, ServerUnavailable) else None, config)
+        case "content":
+            return Case("connect", "transport")
+        case "proxy":
+            return Case("connect", "proxy", {"host": urlsplit(config.url).hostname})
+        case "connection" | "refused" | "host" | "certificate" | "tls" | "ca_file" | "redirect" as cause:
+            return Case("connect", cause)
+        case _:
+            return Case("handshake", "other")
+
+
+def case_of_list(error: BridgeError, config: ServerConfig, asides: Asides) -> Case:
+    """Return the case of an error that came instead of the list of tools."""
+    if isinstance(error, CallTimeout):
+        return Case("tools", "list_timeout")
+    if isinstance(error, RpcError):
+        return Case("tools", "list_error")
+    found = case_of(error, config, asides)
+    advice = "exit_later" if found.advice in ("exit", "silent", "launcher") else found.advice
+    return Case("tools", advice, found.values, found.line)
+
+
+def _missing_program(config: ServerConfig) -> Case:
+    name = program_name(config.command)
+    which = "where.exe" if os.name == "nt" else "which"
+    kind = _PROGRAMS.get(name)
+    return Case("program", f"program.{kind}" if kind else "program", {"name": name, "which": which})
+
+
+def _ended(config: ServerConfig, asides: Asides) -> Case:
+    by_launcher = starts_by_launcher(config)
+    values = {"launcher": program_name(config.command), "name": ""}
+    if words := understand((*asides.stdout, *asides.stderr), by_launcher=by_launcher):
+        return Case("start", words.case, {**values, "name": words.name}, words.line)
+    if by_launcher:
+        return Case("start", "launcher", values)
+    return Case("start", "exit" if asides.stderr or asides.stdout else "silent")
+
+
+def _silent(config: ServerConfig, asides: Asides) -> Case:
+    if not config.command:
+        return Case("handshake", "timeout.remote")
+    if asides.stdout:
+        return Case("handshake", "noise", line=asides.stdout[-1])
+    line = asides.stderr[-1] if asides.stderr else ""
+    if not starts_by_launcher(config):
+        return Case("handshake", "timeout", line=line)
+    values = {"launcher": program_name(config.command), "name": ""}
+    words = understand(asides.stderr, by_launcher=True)
+    if words is not None and words.case in ("network", "package"):
+        return Case("start", words.case, values, words.line)
+    return Case("start", "download", values, line)
+
+
+def _refused(status: int | None, config: ServerConfig) -> Case:
+    values = {"status": status, "host": urlsplit(config.url).hostname}
+    if status is not None and status in _STATUSES:
+        return Case("connect", _STATUSES[status], values)
+    if status == 404:
+        return Case("connect", "not_found.sse" if config.transport == "sse" else "not_found", values)
+    if status in _OTHER_TRANSPORT:
+        return Case("connect", "transport", values)
+    return Case("connect", "server_error" if status is not None and status >= 500 else "status", values)
