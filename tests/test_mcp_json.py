@@ -105,6 +105,23 @@ def test_a_placeholder_without_a_value_fails_that_one_server_and_says_what_to_se
     assert read(tmp_path, servers, **{variable: "given"})["a"].args == ("given",)
 
 
+def test_the_default_of_a_question_is_taken_where_it_can_be_written(tmp_path: Path) -> None:
+    inputs = [{"id": "a", "default": "x y"}, {"id": "b", "default": "{x}"}, {"id": "c"}, "odd"]
+    entries = {one: {"command": f"${{input:{one}}}"} for one in "abc"}
+    found = read(tmp_path, {"inputs": inputs, "servers": entries})
+    assert found["a"].command == "x y"
+    assert "INPUT_B is not set" in str(found["b"].error)
+    assert "INPUT_C is not set" in str(found["c"].error)
+
+
+def test_the_file_for_all_projects_belongs_to_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    (tmp_path / ".cursor").mkdir()
+    found = read(tmp_path / ".cursor", {"mcpServers": {"a": {"command": "${userHome}/x"}}})
+    assert (found["a"].cwd, found["a"].command) == (str(tmp_path / ".cursor"), f"{tmp_path}/x")
+
+
 def test_other_dollars_stay(tmp_path: Path) -> None:
     words = ["5$", "${}", "${var:0:3}", "$HOME", "${a b}", "${MODE:-d}"]
     assert read(tmp_path, {"mcpServers": {"a": {"command": "x", "args": words}}})["a"].args == (*words[:-1], "d")
@@ -211,7 +228,7 @@ def test_a_mistake_between_comments_is_told_with_its_true_place() -> None:
     assert (caught.value.lineno, caught.value.colno) == (3, 14)
 
 
-@pytest.mark.parametrize("piece", ["/*", '"\\', ', "\n', "//"])
+@pytest.mark.parametrize("piece", ["/* ", '"\\', ', "\n', "//"])
 def test_what_is_never_ended_is_refused_without_a_long_search(piece: str) -> None:
     with pytest.raises(json.JSONDecodeError):
         jsonc.loads("[" + piece * 500_000)
