@@ -116,7 +116,7 @@ class Report:
         """Tell which servers were written, each with what there is to say of it, and which were not and why."""
         if self.as_json:
             reasons = [{"name": name, "reason": reason} for name, reason in skipped.items()]
-            self._json({"added": list(added), "skipped": reasons, "config": config})
+            self.document({"added": list(added), "skipped": reasons, "config": config})
             for name, notes in added.items():
                 for note in notes:
                     print(f"{clean_label(name)}: {clean_label(note)}", file=sys.stderr)
