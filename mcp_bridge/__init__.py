@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from .lifetime import ToolsetState as ToolsetState
     from .registry import MCPConfigLoader as MCPConfigLoader
     from .registry import MCPManager as MCPManager
-    from .registry import MCPServerConfig as MCPServerConfig
     from .registry import ToolDef as ToolDef
+    from .registry_config import MCPConfigLoader as MCPConfigLoader
+    from .registry_config import MCPServerConfig as MCPServerConfig
     from .result import Media as Media
     from .result import ToolResult as ToolResult
     from .server_config import ServerConfig as ServerConfig
@@ -65,9 +66,9 @@ _HOME = {
     "ToolNotFound": ".errors",
     "BaseTool": ".hosts.base_tool",
     "create_mcp_tool_class": ".hosts.base_tool",
-    "MCPConfigLoader": ".registry",
+    "MCPConfigLoader": ".registry_config",
     "MCPManager": ".registry",
-    "MCPServerConfig": ".registry",
+    "MCPServerConfig": ".registry_config",
     "ToolDef": ".registry",
     "Media": ".result",
     "ToolResult": ".result",
