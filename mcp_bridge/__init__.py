@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from .hosts.base_tool import BaseTool as BaseTool
     from .hosts.base_tool import create_mcp_tool_class as create_mcp_tool_class
     from .lifetime import ToolsetState as ToolsetState
-    from .registry import MCPConfigLoader as MCPConfigLoader
     from .registry import MCPManager as MCPManager
-    from .registry import ToolDef as ToolDef
     from .registry_config import MCPConfigLoader as MCPConfigLoader
     from .registry_config import MCPServerConfig as MCPServerConfig
     from .result import Media as Media
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from .server_config import ServerConfig as ServerConfig
     from .server_params import LocalServerParams as LocalServerParams
     from .server_params import RemoteServerParams as RemoteServerParams
+    from .tool_def import ToolDef as ToolDef
     from .tool_function import MCPToolFunction as MCPToolFunction
     from .toolset import LocalMcpToolset as LocalMcpToolset
     from .toolset import McpToolset as McpToolset
@@ -69,7 +68,7 @@ _HOME = {
     "MCPConfigLoader": ".registry_config",
     "MCPManager": ".registry",
     "MCPServerConfig": ".registry_config",
-    "ToolDef": ".registry",
+    "ToolDef": ".tool_def",
     "Media": ".result",
     "ToolResult": ".result",
     "ServerConfig": ".server_config",
