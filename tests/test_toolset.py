@@ -33,7 +33,7 @@ from mcp_bridge.signature import MAX_DOC_CHARS, make_function
 from .cases.remote import remote
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, ODD_SERVER, alive, until
-from .test_schema import junk, valid_schemas
+from .test_schema_properties import junk, valid_schemas
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 Function = Callable[..., Any]
