@@ -51,16 +51,16 @@ class Seen(Report):
 
     def __init__(self) -> None:
         super().__init__(as_json=True)
-        self.document: Any = None
+        self.printed: Any = None
 
-    def _json(self, document: Any) -> None:
-        self.document = document
+    def document(self, document: Any) -> None:
+        self.printed = document
 
 
 def take_in(source: Path, config: Path) -> Any:
     seen = Seen()
     importing.run(source, config, seen)
-    return seen.document
+    return seen.printed
 
 
 def write_json(folder: Path, servers: Any) -> Path:

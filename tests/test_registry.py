@@ -182,7 +182,7 @@ def test_an_invalid_entry_is_told_and_a_disabled_one_is_left_out_silently(caplog
     assert "command" in warnings[0]
 
 
-@pytest.mark.parametrize("text", ['{"mcpServers": {', "[]", '{"other": {}}', "\x00"])
+@pytest.mark.parametrize("text", ['{"mcpServers": {', "3", '{"other": {}}', "\x00"])
 def test_an_unreadable_file_is_told_once_and_stops_nobody(
     text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
