@@ -385,9 +385,11 @@ def with_own_certificate(folder: Path) -> Iterator[int]:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
@@ -622,6 +624,18 @@ def test_the_document_is_exactly_as_promised_and_secrets_are_in_nothing(write_co
     assert "BOM" in done.stderr
     assert "s3cr3t" not in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+async def test_a_secret_is_masked_and_hidden_text_is_gone_wherever_it_stands(
+    write_config: Write, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_X", "S3cr3t-Variable")
+    step = await failure(write_config(entry(command="${SECRET_X}")), "en", data_dir)
+    assert "program not found: ***" in step.detail
+    assert "s3cr3t" not in str(step).lower()
+    file = write_config('[mcp.servers.s]\ncommand = "gone-\\u202e\\u001b[31mserver"\n')
+    step = await failure(file, "en", data_dir)
+    assert "install gone-server, or put" in step.hint
 
 
 def test_people_read_it_in_the_language_of_their_locale(write_config: Write) -> None:

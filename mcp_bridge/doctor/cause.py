@@ -76,7 +76,7 @@ def case_of_list(error: BridgeError, config: ServerConfig, asides: Asides) -> Ca
 def _missing_program(config: ServerConfig) -> Case:
     name = program_name(config.command)
     which = "where.exe" if os.name == "nt" else "which"
-    kind = _PROGRAMS.get(name)
+    kind = _PROGRAMS.get(name.lower())
     return Case("program", f"program.{kind}" if kind else "program", {"name": name, "which": which})
 
 

@@ -35,6 +35,7 @@ _INHERITED = frozenset(
     (*(_SDK_WINDOWS if os.name == "nt" else _SDK_POSIX), *_OURS, *_PROXIES, *map(str.lower, _PROXIES))
 )
 _PREFIXES = ("LC_", "XDG_")
+_ENDING = re.compile(r"\.(exe|cmd|bat|ps1)$", re.IGNORECASE)
 _SECRET = re.compile(r"token|password|passwd|secret|key", re.IGNORECASE)
 
 LAUNCHERS = frozenset({"npx", "uvx", "uv", "pipx", "bunx", "docker", "podman"})
@@ -63,7 +64,7 @@ class Launch:
 
 def starts_by_launcher(config: ServerConfig) -> bool:
     """Tell whether a server's program is one that may download the server first."""
-    return config.transport == "stdio" and program_name(config.command) in LAUNCHERS
+    return config.transport == "stdio" and program_name(config.command).lower() in LAUNCHERS
 
 
 def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) -> Launch:
@@ -161,7 +162,8 @@ def same_named(program: str, env: Mapping[str, str]) -> list[str]:
 
 def program_name(command: str) -> str:
     """Return what a command is called without folder, ending and arguments: `npx` for `C:\\node\\npx.cmd -y`."""
-    return _stem(next(iter(_words(command)), command))
+    program = re.split(r"[\\/]", next(iter(_words(command)), command))[-1]
+    return _ENDING.sub("", program)
 
 
 def _usual_places(env: Mapping[str, str]) -> Iterable[str]:
@@ -189,7 +191,7 @@ def _words(command: str) -> list[str]:
 
 
 def _stem(program: str) -> str:
-    return re.sub(r"\.(exe|cmd|bat|ps1)$", "", re.split(r"[\\/]", program)[-1].lower())
+    return _ENDING.sub("", re.split(r"[\\/]", program)[-1]).lower()
 
 
 def _space_hint(command: str) -> str:
