@@ -706,6 +706,8 @@ def test_the_language_is_that_of_the_locale(environ: dict[str, str], language: s
         ("BRAVE_API_KEY environment variable is required", "env", "BRAVE_API_KEY"),
         ("Error: missing GITHUB_PERSONAL_ACCESS_TOKEN", "env", "GITHUB_PERSONAL_ACCESS_TOKEN"),
         ("server: error: the following arguments are required: --db", "usage", ""),
+        ("docker: Cannot connect to the Docker daemon at unix:///x. Is it running?", "daemon", ""),
+        ("docker: Error response from daemon: pull access denied for x", "package", ""),
         ("npm error 404 Not Found - GET x; npm error code E404", "package", "E404"),
         ("goodbye", None, None),
     ],

@@ -86,7 +86,8 @@ def _ended(config: ServerConfig, asides: Asides) -> Case:
     if words := understand((*asides.stdout, *asides.stderr), by_launcher=by_launcher):
         return Case("start", words.case, {**values, "name": words.name}, words.line)
     if by_launcher:
-        return Case("start", "launcher", values)
+        line = asides.stderr[0] if asides.stderr else ""  # the cause comes first, good advice after it
+        return Case("start", "launcher", values, line)
     return Case("start", "exit" if asides.stderr or asides.stdout else "silent")
 
 

@@ -24,6 +24,8 @@ _PATTERNS = [
         ("script", r"Cannot find (?:module|package) '(?P<name>[^']+)'"),  # node
         ("package", r"npm (?:error|ERR!) (?:code )?(?P<name>E404)\b"),
         ("package", r"not found in the package registry|No solution found when resolving"),  # uv
+        ("package", r"pull access denied|manifest unknown|No such image"),  # docker
+        ("daemon", r"[Cc]annot connect to the Docker daemon|connect to the docker API|error during connect"),
         ("network", r"\b(?:EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT)\b"),  # npm
         ("network", r"error sending request|[Ff]ailed to fetch"),  # uv
         ("port", r"EADDRINUSE|[Aa]ddress already in use"),
@@ -35,7 +37,7 @@ _PATTERNS = [
         ("usage", r"^[Uu]sage:|\berror: (?:the following |unrecognized |argument )|\b(?:is|are) required\b"),
     )
 ]
-_OF_LAUNCHERS = frozenset({"package", "network"})
+_OF_LAUNCHERS = frozenset({"package", "daemon", "network"})
 
 
 def understand(lines: Iterable[str], *, by_launcher: bool) -> LastWords | None:

@@ -103,6 +103,12 @@ LOCAL: Mapping[str, Advice] = {
         "请检查 args 里的包名；私有包需要在 env 里设置它的源",
         en="{launcher} does not find the package: {message}",
     ),
+    "daemon": case(
+        "{launcher} 连不上 Docker 服务",
+        "start Docker; inside a container hand in its socket, or run the server as a container of its own and use url",
+        "请启动 Docker；在容器里需要把它的套接字映射进来，或让服务器自己成为一个容器，改用 url",
+        en="{launcher} cannot reach Docker itself: {message}",
+    ),
     "network": case(
         "启动器 {launcher} 连不上网络，无法下载",
         "check network and proxy (HTTPS_PROXY); a mirror is set with npm_config_registry or UV_DEFAULT_INDEX",
