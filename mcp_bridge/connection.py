@@ -129,6 +129,7 @@ class Connection:
         if self._is_process:
             with contextlib.suppress(BridgeError):
                 await self.request("ping", {}, REHEARSAL_SECONDS)
+            self._filter.forget("ping")
 
     async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Send a request and return the raw result.

@@ -131,10 +131,10 @@ class FreshSessions:
                 self._retries.lengthen()
                 logger.debug("no spare session of '%s': %s", self._pool.config.name, error.message)
                 return
+            await spare.rehearse()
             if not self._keep(spare, oust=True):
                 spare.close_soon()
                 return
-            await spare.rehearse()
 
     def _keep(self, spare: Connection, *, oust: bool) -> bool:
         if len(self._spares) >= self._target or not spare.alive or self._pool.waiting:

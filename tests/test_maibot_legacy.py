@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -268,8 +269,10 @@ async def test_it_runs_from_its_folder_alone_and_no_server_outlives_the_bot(tmp_
     log = tmp_path / "log"
     config = odd("s", "normal", f"log={log}").replace("{odd}", str(ODD_SERVER)).replace("{python}", sys.executable)
     command = [sys.executable, "-c", BOT, str(tmp_path / "bot"), config, end]
+    # As the bot runs: without what Python's own developers turn on to see more.
+    environ = {key: value for key, value in os.environ.items() if key not in ("PYTHONDEVMODE", "PYTHONWARNINGS")}
     done = await asyncio.to_thread(
-        subprocess.run, command, capture_output=True, text=True, timeout=2 * GENEROUS, cwd=ROOT
+        subprocess.run, command, capture_output=True, text=True, timeout=2 * GENEROUS, cwd=ROOT, env=environ
     )
     assert (done.returncode, done.stderr) == (0, "")
     pids = {json.loads(line)["pid"] for line in log.read_text().splitlines()}

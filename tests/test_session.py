@@ -15,7 +15,9 @@ import psutil
 import pytest
 
 from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
+from mcp_bridge.connection import REHEARSAL_SECONDS
 
+from .cases.server_log import ServerLog
 from .conftest import GENEROUS, alive, children, odd, until
 
 Write = Callable[[str], Path]
@@ -74,6 +76,26 @@ async def test_spares_of_all_servers_together_are_limited(write_config: Write, t
         await until(lambda: running(log) == 2 and len(starts(log)) >= 7)
         await asyncio.sleep(0.5)
         assert running(log) == 2
+
+
+async def test_a_spare_has_answered_before_it_is_needed(write_config: Write, tmp_path: Path) -> None:
+    log = ServerLog(tmp_path / "log")
+    async with Bridge(load_config(write_config(odd("s", "normal", f"log={log.path}")))) as bridge:
+        await bridge.call("mcp_s_pid")  # on the session that listed the tools
+        await until(lambda: len(log.received("ping")) == 1)
+        assert len(log.calls("pid")) == 1
+
+
+async def test_a_server_that_knows_no_ping_is_kept_ready_and_told_of_no_cancellation(
+    write_config: Write, tmp_path: Path
+) -> None:
+    log = ServerLog(tmp_path / "log")
+    async with Bridge(load_config(write_config(odd("s", "ping_silent", f"log={log.path}")))) as bridge:
+        await bridge.call("mcp_s_pid")
+        await until(lambda: len(log.received("ping")) == 1)
+        await asyncio.sleep(REHEARSAL_SECONDS + 0.5)
+        assert (await bridge.call("mcp_s_pid")).text == str(starts(log.path)[1])  # the spare, not a third process
+    assert log.received("notifications/cancelled") == []
 
 
 async def test_a_spare_that_nobody_uses_ends(write_config: Write, tmp_path: Path) -> None:

@@ -116,6 +116,10 @@ class MessageFilter:
         if (pending := self._pending.get(message.get("id", -1))) is not None:
             pending.sent = False
 
+    def forget(self, method: str) -> None:
+        """Wait no longer for answers to such requests: a late one is dropped, and none is cancelled."""
+        self._pending = {key: pending for key, pending in self._pending.items() if pending.method != method}
+
     def may_have_run(self, token: object) -> bool:
         """Tell whether the call with that progress token can have reached the server."""
         waiting = [pending.sent for pending in self._pending.values() if pending.token == token]

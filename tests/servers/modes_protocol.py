@@ -201,6 +201,14 @@ class DiscoverSilent(Server):
         return super().other(request)
 
 
+@mode("ping_silent")
+class PingSilent(Server):
+    """Ignores `ping`, as servers do that know nothing but tools."""
+
+    def dispatch(self, request: Request) -> Message | None:
+        return None if request.method == "ping" else super().dispatch(request)
+
+
 @mode("discover_exit")
 class DiscoverExit(Server):
     """Exits with status 6 at server/discover, answers initialize normally in a fresh process."""
