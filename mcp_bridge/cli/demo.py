@@ -26,7 +26,7 @@ What next / 接下来:
      把本文件夹复制到机器人的 plugins/mcp-bridge
   2. Add a server to its config.toml, for example [mcp.servers.calculator]
      在其中的 config.toml 里加一个服务器
-  3. Check it: python -m mcp_bridge list
+  3. Check it: python -m mcp_bridge doctor
      检查一下"""
 
 
