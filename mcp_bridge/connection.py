@@ -65,8 +65,10 @@ class Connection:
         self._session: ClientSession | None = None
         self._channel: Channel | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._ended = asyncio.Event()
-        self._closing = asyncio.Event()
+        self._ended = False
+        self._closing = False
+        self._over = asyncio.Event()
+        """Set when the session has ended or is to end."""
         self._tokens = itertools.count(1)
         self._progress_at: dict[object, float] = {}
         self._requests: set[asyncio.Task[dict[str, Any]]] = set()
@@ -82,7 +84,7 @@ class Connection:
     @property
     def alive(self) -> bool:
         """Whether a call may begin on it."""
-        over = self._ended.is_set() or self._closing.is_set() or self._retired
+        over = self._ended or self._closing or self._retired
         return self._ready.done() and not over
 
     @property
@@ -98,12 +100,12 @@ class Connection:
     @property
     def closing(self) -> bool:
         """Whether somebody here wants it to end, as opposed to the server having stopped."""
-        return self._closing.is_set()
+        return self._closing
 
     @property
     def lost(self) -> bool:
         """Whether it ended without anybody here wanting that."""
-        return self._ended.is_set() and not self._closing.is_set()
+        return self._ended and not self._closing
 
     async def wait_ready(self, seconds: float) -> None:
         """Wait until the handshake is done. Raises `ServerUnavailable`; the session then ends by itself."""
@@ -155,7 +157,8 @@ class Connection:
 
     def close_soon(self) -> None:
         """Begin to end the session; returns at once."""
-        self._closing.set()
+        self._closing = True
+        self._over.set()
         if not self._ready.done():
             self._owner.cancel()
 
@@ -180,10 +183,10 @@ class Connection:
                 raise ConnectionError
             return task.result()
         except (RpcError, ConnectionError) as error:
-            if isinstance(error, RpcError) and not self._ended.is_set():
+            if isinstance(error, RpcError) and not self._ended:
                 raise self._answered(error) from None
             kind: type[ServerUnavailable] = ServerUnavailable if self._filter.may_have_run(token) else NotSent
-            raise await self._over(kind) from None
+            raise await self._loss(kind) from None
         finally:
             self._requests.discard(task)
             self._progress_at.pop(token, None)
@@ -205,11 +208,11 @@ class Connection:
         logger.log(min(level, logging.INFO), "[%s] %s", self.server, self._redact(text))
 
     async def _why_ended(self) -> str:
-        if self._channel is None or not self._ended.is_set():
+        if self._channel is None or not self._ended:
             return "the session is closed"
         return f"the server stopped during {self._phase} ({await self._channel.describe_end()})"
 
-    async def _over(self, kind: type[ServerUnavailable]) -> ServerUnavailable:
+    async def _loss(self, kind: type[ServerUnavailable]) -> ServerUnavailable:
         cause: Cause | None = "exit" if self._is_process else None
         return kind(await self._why_ended(), server=self.server, cause=cause)
 
@@ -226,7 +229,7 @@ class Connection:
             logger.debug("session of '%s' failed", self.server, exc_info=True)
             self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
-            self._ended.set()
+            self._end()
             self.on_end(self)
 
     async def _live(self) -> None:
@@ -241,7 +244,8 @@ class Connection:
                     self._route.unsettle()
                     raise
                 logger.debug("'%s' speaks another transport: %s", self.server, self._redact(error.message))
-                self._ended.clear()
+                self._ended = False
+                self._over.clear()
 
     async def _live_on(self, opener: ChannelOpener) -> None:
         refusal: ServerUnavailable | None
@@ -249,7 +253,7 @@ class Connection:
             self._channel = channel
             self._phase = "initialize"
             _sdk = await _import_sdk()  # 0.5 s the first time, spent while the server starts
-            streams = session_streams(channel, self._filter, self._ended)
+            streams = session_streams(channel, self._filter, self._end)
             async with streams as (read, write), _sdk.session(read, write) as session:
                 refusal = await self._initialize(session)
                 if refusal is None:
@@ -263,7 +267,7 @@ class Connection:
         self._session = session
         if not self._ready.done():
             self._ready.set_result(None)
-        await self._until_over()
+        await self._over.wait()
         self._session = None
         for task in self._requests:
             task.cancel()
@@ -279,8 +283,8 @@ class Connection:
                 self._redact(error.message), server=self.server, retry=error.retry, cause=error.cause
             )
         except (RpcError, ConnectionError) as error:
-            if self._ended.is_set() or not isinstance(error, RpcError):
-                return await self._over(ServerUnavailable)
+            if self._ended or not isinstance(error, RpcError):
+                return await self._loss(ServerUnavailable)
             if isinstance(failed := self._answered(error), ServerUnavailable):
                 return failed
             text = f"refused initialize: {truncate(clean_label(failed.message), _TEXT_CHARS)}"
@@ -288,14 +292,6 @@ class Connection:
             cause: Cause = "initialize" if understood else "version"
             return ServerUnavailable(text, server=self.server, retry=understood, cause=cause)
         return None
-
-    async def _until_over(self) -> None:
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._ended, self._closing)]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
 
     async def _bid(self, channel: Channel, farewell: dict[str, Any]) -> None:
         try:
@@ -312,6 +308,10 @@ class Connection:
         self._retired = self._retired or failure.expired or failure.status is None
         kind = SessionExpired if failure.expired else ServerUnavailable
         return kind(text, server=self.server, retry=failure.retry, status=failure.status, cause=failure.cause)
+
+    def _end(self) -> None:
+        self._ended = True
+        self._over.set()
 
     def _fail(self, error: BridgeError) -> None:
         if not self._ready.done():

@@ -76,7 +76,7 @@ class Scripted:
 
 async def ask(channel: Scripted) -> dict[str, Any] | RpcError:
     made = MessageFilter(roots=("file:///a",), elicitation="defaults")
-    async with session_streams(channel, made, asyncio.Event()) as (read, write), _sdk.session(read, write) as session:
+    async with session_streams(channel, made, lambda: None) as (read, write), _sdk.session(read, write) as session:
         try:
             return await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}), GENEROUS)
         except RpcError as error:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -54,11 +54,11 @@ class Channel(Protocol):
 
 @asynccontextmanager
 async def session_streams(
-    channel: Channel, message_filter: MessageFilter, ended: asyncio.Event
+    channel: Channel, message_filter: MessageFilter, on_end: Callable[[], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Yield the stream pair for the SDK's session, with the filter between it and the channel.
 
-    The pair ends when the channel does, which ends the session's pending requests and sets `ended`.
+    The pair ends when the channel does, which ends the session's pending requests and calls `on_end`.
     """
     from .. import _sdk
 
@@ -73,7 +73,7 @@ async def session_streams(
                 logger.debug("could not send: %s", error)
 
     inward = _sdk.Inward()
-    reader = asyncio.create_task(_inbound(channel, message_filter, inward, ended), name="mcp inbound")
+    reader = asyncio.create_task(_inbound(channel, message_filter, inward, on_end), name="mcp inbound")
     try:
         yield inward.stream, _sdk.Outward(carry)
     finally:
@@ -82,7 +82,7 @@ async def session_streams(
         inward.close()
 
 
-async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inward, ended: asyncio.Event) -> None:
+async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inward, on_end: Callable[[], None]) -> None:
     """Carry what the server says to the session until the channel ends."""
     doubts: set[asyncio.Task[None]] = set()
     try:
@@ -99,7 +99,7 @@ async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inwa
                 doubts.add(doubt)
                 doubt.add_done_callback(doubts.discard)
     finally:
-        ended.set()  # before the stream ends: whoever waits for an answer then asks why
+        on_end()  # before the stream ends: whoever waits for an answer then asks why
         for doubt in doubts:
             doubt.cancel()
         await asyncio.gather(*doubts, return_exceptions=True)
