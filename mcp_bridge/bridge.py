@@ -5,41 +5,46 @@ from __future__ import annotations
 import asyncio
 import difflib
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .approvals import Approvals, Change
-from .arguments import ArgumentsError, parse_arguments
+from .approvals import Change
+from .calls import Call, Middleware
+from .calls import around as chain
+from .calls.confirmation import Confirm, Confirmation
+from .calls.gate import permit, repair_call
+from .calls.ledger import Ledger
+from .calls.rate import RateLimiter
+from .calls.sending import Sending
+from .calls.trace import Trace
 from .catalog import Tool
 from .config import BridgeConfig
-from .connection import Connection, NotSent, SessionExpired
-from .deadline import Deadline, happens
-from .errors import BridgeError, CallTimeout, PermissionDenied, RpcError, ServerUnavailable, ToolNotFound
-from .naming import server_prefix
+from .deadline import happens
+from .errors import ToolNotFound
 from .policy import is_admitted
-from .pool import SpareBudget
 from .process.guardian import Guardian
 from .redaction import Redactor
-from .result import ToolResult, convert, error_result
+from .result import ToolResult
+from .roster import Roster
 from .server import Server, State
-from .snapshot import Snapshots, default_data_dir
+from .snapshot import default_data_dir
 from .toolbox import Toolbox
 from .transport import Surroundings
 
 logger = logging.getLogger(__name__)
 
-MAX_CALL_FACTOR = 10
-"""Default of `max_call_time`, in multiples of `call_timeout`."""
 NEAR_NAMES = 3
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """How a server is doing. `tools`, `calls` and `failures` are counts; texts are fit to be shown."""
+    """How a server is doing. `tools`, `calls` and `failures` are counts; texts are fit to be shown.
+
+    `median_seconds` is that of its latest calls that succeeded, None if none has.
+    """
 
     name: str
     state: State
@@ -48,6 +53,7 @@ class ServerStatus:
     calls: int
     failures: int
     last_error: str
+    median_seconds: float | None = None
 
 
 class Bridge:
@@ -57,6 +63,8 @@ class Bridge:
     user's. `on_change` is called on the loop when the offered tools have changed. With
     `wait=False` entering returns at once, with the stored tools. To be used in one loop.
     With `only`, no other servers than these are started; the names stay those of all.
+    `middleware` is put around every call that is allowed, the first outermost, and sees the
+    arguments as the server will. `confirm` asks the owner about calls that `confirm` names.
     """
 
     def __init__(
@@ -67,17 +75,25 @@ class Bridge:
         on_change: Callable[[], None] | None = None,
         wait: bool = True,
         only: Collection[str] | None = None,
+        middleware: Sequence[Middleware] = (),
+        confirm: Confirm | None = None,
     ) -> None:
         self.config = config
+        self.ledger = Ledger()
         self._only = only
         self._data_dir = Path(data_dir) if data_dir is not None else default_data_dir()
         self._on_change = on_change
         self._wait = wait
         self._guardian = Guardian()
         self._redact = Redactor(config.secrets)
-        self._servers: dict[str, Server] = {}
-        self._tasks: list[asyncio.Task[None]] = []
         self._toolbox = Toolbox(config)
+        self._shown: list[object] = []
+        self._running = False
+        around = Surroundings(self._guardian, self._redact, config.max_message_mib * 2**20)
+        self._roster = Roster(around, self._data_dir, self._rebuild, only)
+        first: tuple[Middleware, ...] = (Trace(self.ledger, self._redact), permit, RateLimiter(), repair_call)
+        sending = Sending(self._roster.find, self._redact)
+        self._handle = chain([*first, *middleware, Confirmation(confirm)], sending)
 
     async def __aenter__(self) -> Bridge:
         await self.start()
@@ -90,19 +106,11 @@ class Bridge:
 
     async def start(self) -> None:
         """Start all servers concurrently; their failures show in `status`, none is raised."""
-        for warning in self.config.warnings:
-            logger.warning("%s", warning)
-        around = Surroundings(self._guardian, self._redact, self.config.max_message_mib * 2**20)
-        budget = SpareBudget(self.config.max_spares)
-        snapshots, approvals = Snapshots(self._data_dir), Approvals(self._data_dir)
-        for config in self.config.servers:
-            self._servers[config.name] = Server(config, around, budget, snapshots, approvals, self._rebuild)
+        self._roster.take_in(self.config)
+        self._warn()
         self._rebuild()
-        for name, server in self._servers.items():
-            if self._only is not None and name not in self._only:
-                server.attempted.set()
-                continue
-            self._tasks.append(asyncio.create_task(server.run(), name=f"mcp server {server.config.name}"))
+        self._roster.run()
+        self._running = True
         if self._wait:
             try:
                 await self.attempted(within_connect_timeout=True)
@@ -110,13 +118,28 @@ class Bridge:
                 await self.close()
                 raise
 
+    def reconfigure(self, config: BridgeConfig) -> None:
+        """Take in an edited configuration; returns at once.
+
+        Servers whose entry is the same go on undisturbed. Others are ended when their running
+        calls have, and started anew. `on_change` tells when other tools are offered. Only
+        `max_message_mib` stays as it was.
+        """
+        self.config = config
+        self._redact.learn(config.secrets)
+        self._toolbox.reconfigure(config)
+        self._roster.take_in(config)
+        self._warn()
+        self._roster.run()
+        self._rebuild()
+
     async def attempted(self, *, within_connect_timeout: bool = False) -> None:
         """Wait until each server is ready or has failed once, or its time for that has passed."""
-        await asyncio.gather(*(self._attempt(one, within_connect_timeout) for one in self._servers.values()))
+        await asyncio.gather(*(self._attempt(one, within_connect_timeout) for one in self._roster.servers.values()))
 
     async def known(self) -> None:
         """Wait until each server's tools are known, stored or listed, or its start has failed."""
-        unknown = [server for server in self._servers.values() if not server.listing.tools]
+        unknown = [server for server in self._roster.servers.values() if not server.listing.tools]
         await asyncio.gather(*(server.attempted.wait() for server in unknown))
 
     def tools(self, chat: str | None = None, user: str | None = None) -> list[Tool]:
@@ -124,7 +147,7 @@ class Bridge:
         return [
             tool
             for tool in self._toolbox.tools.values()
-            if (server := self._servers[tool.server]).offers_tools and is_admitted(server.config, chat, user)
+            if (server := self._roster.servers[tool.server]).offers_tools and is_admitted(server.config, chat, user)
         ]
 
     def status(self) -> list[ServerStatus]:
@@ -132,10 +155,7 @@ class Bridge:
         counts: dict[str, int] = {}
         for tool in self.tools():
             counts[tool.server] = counts.get(tool.server, 0) + 1
-        return [
-            ServerStatus(name, one.state, one.reason, counts.get(name, 0), one.calls, one.failures, one.last_error)
-            for name, one in self._servers.items()
-        ]
+        return [self._status(name, counts.get(name, 0)) for name in self._roster.servers]
 
     async def call(
         self,
@@ -151,25 +171,11 @@ class Bridge:
         `PermissionDenied`, `ServerUnavailable` or `CallTimeout`.
         """
         tool, server = await self._resolve(name)
-        if not is_admitted(server.config, chat, user):
-            raise PermissionDenied(
-                f"tool '{name}' of MCP server '{tool.server}' is not allowed in this chat", server=tool.server
-            )
-        server.calls += 1
-        try:
-            result = await self._run(tool, server, arguments, chat)
-        except BridgeError as error:
-            server.failures += 1
-            server.last_error = error.message
-            raise
-        if result.is_error:
-            server.failures += 1
-            server.last_error = result.text[:500]
-        return result
+        return await self._handle(Call(tool, server.config, arguments, chat, user))
 
     async def refresh(self) -> None:
         """List the tools of every enabled server anew and wait for the outcome."""
-        enabled = [one for one in self._servers.values() if one.config.enabled and not one.config.error]
+        enabled = [one for one in self._roster.servers.values() if one.config.enabled and not one.config.error]
         await asyncio.gather(*(server.discover() for server in enabled))
 
     async def accept(self, server: str) -> list[Change]:
@@ -177,19 +183,16 @@ class Bridge:
 
         Raises `ToolNotFound` if there is no such server, `BridgeError` if it cannot list them.
         """
-        if server not in self._servers:
-            near = tuple(difflib.get_close_matches(server, self._servers, NEAR_NAMES, cutoff=0.3))
+        if server not in self._roster.servers:
+            near = tuple(difflib.get_close_matches(server, self._roster.servers, NEAR_NAMES, cutoff=0.3))
             hint = f"; near: {', '.join(near)}" if near else ""
             raise ToolNotFound(f"there is no server '{server}'{hint}", near=near)
-        return await self._servers[server].accept()
+        return await self._roster.servers[server].accept()
 
     async def close(self) -> None:
         """End every session and server; safe to call from any task, and more than once."""
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(server.close() for server in self._servers.values()))
+        self._running = False
+        await self._roster.close()
         await asyncio.to_thread(self._guardian.close)
 
     async def _attempt(self, server: Server, within_connect_timeout: bool) -> None:
@@ -202,11 +205,11 @@ class Bridge:
         for attempt in (1, 2):
             tool = self._toolbox.tools.get(name)
             if tool is not None:
-                server = self._servers[tool.server]
+                server = self._roster.servers[tool.server]
                 if server.offers_tools:
                     return tool, server
                 raise server.unavailable()
-            owner = self._owner(name)
+            owner = self._roster.owner(name)
             if owner is None or owner.state == "ready" or attempt == 2:
                 break
             await self._attempt(owner, within_connect_timeout=False)
@@ -221,64 +224,26 @@ class Bridge:
         note = f" ({owner.note})" if owner and owner.note else ""
         raise ToolNotFound(what + where + note + hint, server=owner.config.name if owner else None, near=near)
 
-    def _owner(self, name: str) -> Server | None:
-        """Return the server whose prefix a name begins with, the longest such prefix."""
-        owners = [one for one in self._servers.values() if name.startswith(server_prefix(one.config.name))]
-        # Of servers that look alike, the one that is down is meant: the tools of the other are in the table.
-        return max(owners, key=lambda one: (len(one.config.name), one.state != "ready"), default=None)
+    def _status(self, name: str, tools: int) -> ServerStatus:
+        server, figures = self._roster.servers[name], self.ledger.server(name)
+        return ServerStatus(
+            name=name,
+            state=server.state,
+            reason=server.reason,
+            tools=tools,
+            calls=figures.calls,
+            failures=figures.failures,
+            last_error=figures.last_error or server.last_error,
+            median_seconds=figures.median_seconds,
+        )
 
-    async def _run(
-        self, tool: Tool, server: Server, arguments: Mapping[str, Any] | str | None, chat: str | None
-    ) -> ToolResult:
-        limit = server.config.max_result_chars
-        try:
-            repaired = tool.arguments_for_server(parse_arguments(arguments))
-        except ArgumentsError as error:
-            return error_result(str(error), max_chars=limit)
-        try:
-            raw = await self._send(tool, server, repaired, chat)
-        except RpcError as error:
-            return error_result(f"{error.message} (code {error.code})", max_chars=limit)
-        except (ServerUnavailable, CallTimeout) as error:
-            text = f"tool '{tool.remote_name}' of MCP server '{tool.server}': {error.message}"
-            kind = CallTimeout if isinstance(error, CallTimeout) else ServerUnavailable
-            raise kind(text, server=tool.server) from None
-        return convert(raw, max_chars=limit, mask_errors=self._redact)
-
-    async def _send(self, tool: Tool, server: Server, arguments: dict[str, Any], chat: str | None) -> dict[str, Any]:
-        config = server.config
-        deadline = Deadline(config.call_timeout, config.max_call_time or config.call_timeout * MAX_CALL_FACTOR)
-        for attempt in (1, 2):
-            async with self._lease(server, chat) as connection:
-                try:
-                    return await connection.call_tool(tool.remote_name, arguments, deadline)
-                except NotSent:  # a spare that had died: nothing has happened yet
-                    if attempt == 2:
-                        raise
-                except SessionExpired:  # nor here: the server was restarted
-                    if attempt == 2:
-                        raise
-                    server.sessions.renew()
-                    server.refresh_soon()
-        raise AssertionError("unreachable")
-
-    @asynccontextmanager
-    async def _lease(self, server: Server, chat: str | None) -> AsyncIterator[Connection]:
-        """Lend a session; a server that gives none is looked at in the background."""
-        leased = False
-        try:
-            async with server.sessions.lease(chat, server.config.connect_timeout) as connection:
-                leased = True
-                yield connection
-        except ServerUnavailable:
-            if not leased:
-                server.suspect()
-            raise
+    def _warn(self) -> None:
+        for warning in self.config.warnings:
+            logger.warning("%s", warning)
 
     def _rebuild(self) -> None:
         """Name and present all tools anew; tell `on_change` if the model would see a difference."""
-        before = [(t.name, t.description, t.input_schema) for t in self.tools()]
-        self._toolbox.fill(self._servers.values())
-        after = [(t.name, t.description, t.input_schema) for t in self.tools()]
-        if before != after and self._tasks and self._on_change is not None:
+        self._toolbox.fill(self._roster.servers.values())
+        before, self._shown = self._shown, [(t.name, t.description, t.input_schema) for t in self.tools()]
+        if before != self._shown and self._running and self._on_change is not None:
             self._on_change()

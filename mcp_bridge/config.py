@@ -28,6 +28,10 @@ from .variables import Expander
 MAX_FILE_BYTES = 4 * 2**20
 """A configuration larger than this is somebody's mistake, not a configuration."""
 _BACKSLASH_HINT = "write Windows paths in single quotes ('C:\\dir\\x.exe') or double each backslash"
+_KEYS = (
+    *("max_tools", "max_spares", "schema_profile", "max_description_chars", "max_message_mib", "owners", "max_visible"),
+    *("language", "import", "defaults", "servers", "config_version"),
+)
 _POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -41,6 +45,12 @@ class BridgeConfig:
     schema_profile: Literal["default", "strict"] = "default"
     max_description_chars: int = 1024
     max_message_mib: int = 16
+    owners: tuple[str, ...] = ()
+    """Who may use `/mcp` and confirm calls, as `<platform>:<id>`; nobody unless stated."""
+    max_visible: int = 20
+    """How many tools a host shows in every prompt; it lets the model search for the others."""
+    language: Literal["zh", "en"] = "zh"
+    """What the bot itself says in a chat is said in this language."""
     enabled: bool = True
     """What `[plugin]` says; only a bot heeds it."""
     warnings: tuple[str, ...] = ()
@@ -167,10 +177,9 @@ class _Checker:
         self._warnings: list[str] = []
 
     def check(self) -> BridgeConfig:
-        names = {"max_tools", "max_spares", "schema_profile", "max_description_chars", "max_message_mib"}
         for key in self._mcp:
-            if key not in names | {"import", "defaults", "servers", "config_version"}:
-                near = difflib.get_close_matches(key, [*names, "import", "defaults", "servers"], n=1)
+            if key not in _KEYS:
+                near = difflib.get_close_matches(key, _KEYS, n=1)
                 self._warn(f"mcp.{key}", "unknown key" + (f", did you mean '{near[0]}'?" if near else ""))
         base = self._file.parent if self._file else Path.cwd()
         servers = [self._server(name, table, base, source) for name, table, source in self._tables(base)]
@@ -178,9 +187,12 @@ class _Checker:
             servers=tuple(servers),
             max_tools=self._count("max_tools", 128, 1, 100_000),
             max_spares=self._count("max_spares", 4, 0, 1000),
-            schema_profile="strict" if self._profile() == "strict" else "default",
+            schema_profile="strict" if self._choice("schema_profile", ("default", "strict")) == "strict" else "default",
             max_description_chars=self._count("max_description_chars", 1024, 32, 100_000),
             max_message_mib=self._count("max_message_mib", 16, 1, 64),
+            owners=self._owners(),
+            max_visible=self._count("max_visible", 20, 0, 100_000),
+            language="en" if self._choice("language", ("zh", "en")) == "en" else "zh",
             warnings=tuple(self._warnings),
             file=self._file,
             secrets=frozenset().union(*(server.secrets for server in servers)),
@@ -233,11 +245,24 @@ class _Checker:
             return default
         return value
 
-    def _profile(self) -> str:
-        value = self._mcp.get("schema_profile", "default")
-        if value not in ("default", "strict"):
-            self._warn("mcp.schema_profile", "must be 'default' or 'strict'; using 'default'")
+    def _choice(self, key: str, allowed: tuple[str, str]) -> str:
+        """Return the value of a key, the first that is allowed if it is none of them."""
+        value = self._mcp.get(key, allowed[0])
+        if value not in allowed:
+            self._warn(f"mcp.{key}", f"must be '{allowed[0]}' or '{allowed[1]}'; using '{allowed[0]}'")
+            return allowed[0]
         return str(value)
+
+    def _owners(self) -> tuple[str, ...]:
+        value = self._mcp.get("owners", [])
+        value = [value] if isinstance(value, str) else value
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            self._warn("mcp.owners", 'must be a list such as ["qq:10001"]; nobody is an owner')
+            return ()
+        for one in value:
+            if one.count(":") != 1 or not all(one.split(":")):
+                self._warn("mcp.owners", f"'{one}' is no user: write <platform>:<id>, such as 'qq:10001'")
+        return tuple(value)
 
 
 def _line_of(lines: list[str], server: str, key: str) -> int | None:

@@ -6,6 +6,7 @@
     ├── ConfigError             an unreadable configuration file
     ├── ToolNotFound            no tool of that name; `.near` holds similar ones
     ├── PermissionDenied        the owner's rules refuse this caller
+    │   └── RateLimited         not so soon again
     ├── ServerUnavailable       the server cannot be reached, started or understood
     ├── CallTimeout             the server did not answer in time
     ├── McpSessionNotEstablishedError   a toolset is used that is not connected; also a `RuntimeError`
@@ -80,6 +81,10 @@ class ToolNotFound(BridgeError):
 
 class PermissionDenied(BridgeError):
     """The owner's configuration does not let this chat or user call that tool."""
+
+
+class RateLimited(PermissionDenied):
+    """The owner's configuration does not let that chat or user call so often."""
 
 
 class ServerUnavailable(BridgeError):

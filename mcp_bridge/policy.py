@@ -16,7 +16,9 @@ from .server_config import ServerConfig
 def is_offered(config: ServerConfig, remote_name: str, annotations: Mapping[str, Any]) -> bool:
     """Tell whether the owner's globs let a tool through; a denial wins over an allowance."""
     rules = config.tools
-    return _matches(rules.allow, remote_name, annotations) and not _matches(rules.deny, remote_name, annotations)
+    if config.settings(remote_name).visibility == "hidden":
+        return False
+    return matches(rules.allow, remote_name, annotations) and not matches(rules.deny, remote_name, annotations)
 
 
 def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> bool:
@@ -24,7 +26,8 @@ def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> boo
     return _admits(config.chats, chat, _chat_pattern) and _admits(config.users, user, lambda pattern: pattern)
 
 
-def _matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> bool:
+def matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> bool:
+    """Tell whether one of the globs names a tool, or one of its annotations (`@readOnly`, `@destructive`)."""
     return any(_hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs)
 
 

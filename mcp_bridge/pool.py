@@ -23,13 +23,13 @@ class SpareBudget:
     """How many spares all servers of a bridge may keep together; a newer one ousts the oldest."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._spares: deque[Connection] = deque()
 
     def add(self, spare: Connection, *, oust: bool) -> bool:
         """Count a spare; tell whether there is room for it, made by ending an older one if allowed."""
-        if len(self._spares) >= self._limit:
-            if not oust or not self._limit:
+        if len(self._spares) >= self.limit:
+            if not oust or not self.limit:
                 return False
             self._spares.popleft().close_soon()
         self._spares.append(spare)

@@ -55,16 +55,21 @@ def public_url(url: str) -> str:
 
 
 class Redactor:
-    """Masks a fixed set of secrets in any text."""
+    """Masks secrets in any text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        found: set[str] = set()
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Mask these, too; none is ever forgotten, since what was said before may still be shown."""
         for secret in secrets:
             if is_secret_value(secret.strip()):
                 # A secret also leaks percent-encoded, or escaped inside JSON.
-                found |= _spellings(secret.strip())
-        longest_first = sorted(found, key=lambda secret: (-len(secret), secret))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if found else None
+                self._known |= _spellings(secret.strip())
+        longest_first = sorted(self._known, key=lambda secret: (-len(secret), secret))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def __call__(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern else text

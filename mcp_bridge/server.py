@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Literal
 
 from .approvals import Approvals, Change
@@ -53,12 +54,14 @@ class Server:
         self.config = config
         self.state: State = "starting" if config.enabled else "disabled"
         self.reason = ""
-        self.calls = 0
-        self.failures = 0
         self.last_error = ""
         self.listing = Listing()
         self.attempted = asyncio.Event()
         """Set once the first start has succeeded or failed."""
+        self.quiet = asyncio.Event()
+        """Set while no call is running."""
+        self.quiet.set()
+        self._running = 0
         self._around = around
         self._snapshots = snapshots
         self._approvals = approvals
@@ -143,13 +146,30 @@ class Server:
         """Have the tools listed again in the background."""
         self._again.set()
 
-    def suspect(self) -> None:
-        """A call could not open a session: find out in the background what is the matter."""
-        if self.state == "ready":
-            self._again.set()
-
     async def close(self) -> None:
         await self.sessions.close()
+
+    @asynccontextmanager
+    async def lease(self, chat: str | None) -> AsyncIterator[Connection]:
+        """Lend a session for a call; if there is none to be had, find out in the background why.
+
+        Raises `ServerUnavailable`.
+        """
+        self._running += 1
+        self.quiet.clear()
+        leased = False
+        try:
+            async with self.sessions.lease(chat, self.config.connect_timeout) as connection:
+                leased = True
+                yield connection
+        except ServerUnavailable:
+            if not leased and self.state == "ready":
+                self.refresh_soon()
+            raise
+        finally:
+            self._running -= 1
+            if not self._running:
+                self.quiet.set()
 
     def _connect(self) -> Connection:
         redact = self._around.redact

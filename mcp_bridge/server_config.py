@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .control import RateLimits, ToolSettings
+
 Transport = Literal["stdio", "http", "sse", "auto"]
 TRANSPORTS: Mapping[str, Transport] = {
     "stdio": "stdio",
@@ -64,6 +66,13 @@ class ServerConfig:
     tools: ToolRules = ToolRules()
     chats: tuple[str, ...] | None = None
     users: tuple[str, ...] | None = None
+    rate: RateLimits = field(default_factory=RateLimits)
+    confirm: tuple[str, ...] = ()
+    """Globs as in `tools`: calls that the owner has to allow, one by one."""
+    confirm_timeout: float = 60.0
+    visible: tuple[str, ...] | None = None
+    override: Mapping[str, ToolSettings] = field(default_factory=dict)
+    send_media: bool = False
     roots: tuple[str, ...] | None = None
     elicitation: Literal["decline", "defaults"] = "decline"
     pin: bool = False
@@ -77,3 +86,7 @@ class ServerConfig:
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     identity: str = field(default="", repr=False)
     """What makes it this server and no other, without a secret in it: names the stored catalogue."""
+
+    def settings(self, remote_name: str) -> ToolSettings:
+        """Return what the owner says of a tool, by the server's own name for it."""
+        return self.override.get(remote_name, ToolSettings())

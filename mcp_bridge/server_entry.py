@@ -8,28 +8,16 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import redaction
+from . import control, redaction
+from .entry_error import EntryError, NoTarget, kind
 from .server_config import TRANSPORTS, Fault, ServerConfig, ToolRules, Transport
 from .variables import Expander, MissingVariable
-
-
-class EntryError(Exception):
-    """What is wrong with an entry; `key` is the path inside it (`env.PORT`)."""
-
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
-
-
-class NoTarget(EntryError):
-    """The entry names neither program nor address."""
 
 
 def parse_server(
@@ -42,7 +30,7 @@ def parse_server(
     reader = _Reader(name, expander)
     try:
         if not isinstance(table, Mapping):
-            raise EntryError("", f"must be a table, not {_kind(table)}")
+            raise EntryError("", f"must be a table, not {kind(table)}")
         raw = {**(defaults or {}), **table}
         return reader.read(raw, base), ""
     except MissingVariable as missing:
@@ -63,11 +51,6 @@ def _failed(name: str, reader: _Reader, message: str, fault: Fault) -> ServerCon
         warnings=tuple(reader.warnings),
         secrets=reader.found_secrets(),
     )
-
-
-def _kind(value: object) -> str:
-    names = {"dict": "a table", "list": "a list", "str": "a string", "bool": "true/false", "int": "a number"}
-    return names.get(type(value).__name__, f"a {type(value).__name__}")
 
 
 class _Reader:
@@ -132,12 +115,12 @@ class _Reader:
 
     def boolean(self, key: str, value: object) -> bool:
         if not isinstance(value, bool):
-            raise EntryError(key, f"must be true or false, not {_kind(value)}")
+            raise EntryError(key, f"must be true or false, not {kind(value)}")
         return value
 
     def text(self, key: str, value: object) -> str:
         if not isinstance(value, str) or "\0" in value:
-            raise EntryError(key, f"must be a string, not {_kind(value)}")
+            raise EntryError(key, f"must be a string, not {kind(value)}")
         return self._expander(value)
 
     def scalar(self, key: str, value: object) -> str:
@@ -158,7 +141,7 @@ class _Reader:
         if isinstance(value, str):
             raise EntryError(key, f"must be a list: write {key} = {json.dumps(_split(value))}")
         if not isinstance(value, list):
-            raise EntryError(key, f"must be a list of strings, not {_kind(value)}")
+            raise EntryError(key, f"must be a list of strings, not {kind(value)}")
         return tuple(self.scalar(f"{key}[{index}]", item) for index, item in enumerate(value))
 
     def patterns(self, key: str, value: object) -> tuple[str, ...]:
@@ -174,12 +157,12 @@ class _Reader:
     def variables(self, key: str, value: object) -> dict[str, str]:
         """Return `env` or `headers`: a flat table, its secrets noted."""
         if not isinstance(value, Mapping):
-            raise EntryError(key, f"must be a table, not {_kind(value)}")
+            raise EntryError(key, f"must be a table, not {kind(value)}")
         checked: dict[str, str] = {}
         for name, item in value.items():
             self.key = path = f"{key}.{name}"
             if isinstance(item, (Mapping, list)) or item is None:
-                raise EntryError(path, f"must be a string, a number or true/false, not {_kind(item)}")
+                raise EntryError(path, f"must be a string, a number or true/false, not {kind(item)}")
             checked[str(name)] = text = self.scalar(path, item)
             if key == "headers":
                 if any(c in text or c in str(name) for c in "\r\n\0"):
@@ -206,9 +189,13 @@ class _Reader:
         return token
 
     def seconds(self, key: str, value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-            raise EntryError(key, "must be a number of seconds above 0")
-        return float(value)
+        return control.seconds(key, value)
+
+    def rates(self, key: str, value: object) -> control.RateLimits:
+        return control.read_rates(key, value)
+
+    def overrides(self, key: str, value: object) -> dict[str, control.ToolSettings]:
+        return control.read_overrides(key, value)
 
     def count(self, key: str, value: object) -> int:
         least = 0 if key == "warm" else 1
@@ -275,6 +262,12 @@ _PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
     "tools": _Reader.rules,
     "chats": _Reader.patterns,
     "users": _Reader.patterns,
+    "rate": _Reader.rates,
+    "confirm": _Reader.patterns,
+    "confirm_timeout": _Reader.seconds,
+    "visible": _Reader.patterns,
+    "override": _Reader.overrides,
+    "send_media": _Reader.boolean,
     "roots": _Reader.roots,
     "elicitation": _Reader.choice,
     "pin": _Reader.boolean,

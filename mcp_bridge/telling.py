@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound
+from .errors import BridgeError, CallTimeout, PermissionDenied, RateLimited, ServerUnavailable, ToolNotFound
 from .result import ToolResult
 
 _ADVICE: Mapping[type[BridgeError], str] = {
     CallTimeout: "Try once more with a smaller request, or answer without this tool.",
     ServerUnavailable: "Answer without this tool; trying again at once will not help.",
     PermissionDenied: "Do not try again; tell the user that it is not allowed here.",
+    RateLimited: "Answer without this tool, or try again after that time.",
     ToolNotFound: "Use another tool.",
 }
 _OTHER_ADVICE = "Answer without this tool."

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .bridge import Bridge, ServerStatus
+from .calls.confirmation import Confirm
+from .calls.ledger import Ledger
 from .catalog import Tool
 from .config import BridgeConfig
 from .errors import ServerUnavailable
@@ -40,8 +42,9 @@ class BridgeThread:
         *,
         data_dir: str | Path | None = None,
         on_change: Callable[[], None] | None = None,
+        confirm: Confirm | None = None,
     ) -> None:
-        self._bridge = Bridge(config, data_dir=data_dir, on_change=on_change, wait=False)
+        self._bridge = Bridge(config, data_dir=data_dir, on_change=on_change, wait=False, confirm=confirm)
         self._started = threading.Event()
         self._known = threading.Event()
         self._ready = threading.Event()
@@ -103,6 +106,18 @@ class BridgeThread:
         """List all tools anew, as `Bridge.refresh` does; from any running loop."""
         await asyncio.wrap_future(self._begin(self._bridge.refresh))
 
+    async def reconfigure(self, config: BridgeConfig) -> None:
+        """Take in an edited configuration, as `Bridge.reconfigure` does; from any running loop.
+
+        Returns when the tools of new servers are known, or their start has failed.
+        """
+        await asyncio.wrap_future(self._begin(lambda: self._reconfigure(config)))
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is remembered of the calls; may be read from any thread."""
+        return self._bridge.ledger
+
     def close_soon(self, grace_seconds: float = 0.0) -> None:
         """Take no more calls, let the running ones finish, then end everything; returns at once.
 
@@ -139,6 +154,10 @@ class BridgeThread:
             self._calls.add(task)
             task.add_done_callback(self._calls.discard)
         return await self._bridge.call(name, arguments, chat=chat, user=user)
+
+    async def _reconfigure(self, config: BridgeConfig) -> None:
+        self._bridge.reconfigure(config)
+        await self._bridge.known()
 
     def _run(self) -> None:
         loop = _new_loop()

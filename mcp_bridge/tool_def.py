@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from .bridge import MAX_CALL_FACTOR
+from .calls.sending import MAX_CALL_FACTOR
 from .catalog import Tool
 from .cleaning import cut_middle
 from .errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from .catalog import Listing, RemoteTool, Tool, present
@@ -39,6 +40,11 @@ class Toolbox:
         self._presented: dict[str, tuple[RemoteTool, Tool | None]] = {}
         self.left_out: list[str] = []
 
+    def reconfigure(self, config: BridgeConfig) -> None:
+        """Present all tools anew from now on, as an edited configuration says."""
+        self._config = config
+        self._presented.clear()
+
     def fill(self, servers: Iterable[Listed]) -> None:
         """Name and present the tools that these servers list, whether they are up or not."""
         servers = tuple(servers)
@@ -46,7 +52,7 @@ class Toolbox:
         names = {(t.server, t.remote_name): name for name, t in assign_names(remotes).items()}
         configs = {server.config.name: server.config for server in servers}
         offered = {
-            names[remote.server, remote.remote_name]: remote
+            names[remote.server, remote.remote_name]: _described(remote, configs[remote.server])
             for remote in remotes
             if is_offered(configs[remote.server], remote.remote_name, remote.annotations)
         }
@@ -82,3 +88,9 @@ class Toolbox:
             logger.warning("more than max_tools = %d tools; not offered: %s", most, shown)
         self.left_out = left_out
         return {name: kept[name] for name in offered if name in kept}
+
+
+def _described(remote: RemoteTool, config: ServerConfig) -> RemoteTool:
+    """Return a tool with the owner's description, if there is one."""
+    description = config.settings(remote.remote_name).description
+    return remote if description is None else replace(remote, description=description)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
-from ..bridge import MAX_CALL_FACTOR
+from ..calls.sending import MAX_CALL_FACTOR
 from ..catalog import Tool
 from ..errors import BridgeError
 from ..naming import sanitize

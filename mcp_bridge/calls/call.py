@@ -1,0 +1,42 @@
+"""A call on its way through the bridge, and what may be put around it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+from ..catalog import Tool
+from ..result import ToolResult
+from ..server_config import ServerConfig
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool, on whose behalf, and what the owner has configured for its server.
+
+    `arguments` is what the caller gave, a mapping or JSON text, until `repair_call` has made
+    a dict of it under the server's own names: middleware of others sees only that.
+    """
+
+    tool: Tool
+    config: ServerConfig
+    arguments: Mapping[str, Any] | str | None
+    chat: str | None = None
+    user: str | None = None
+
+
+Proceed = Callable[[Call], Awaitable[ToolResult]]
+"""The rest of the way: makes the call and returns its result, or raises a `BridgeError`."""
+Middleware = Callable[[Call, Proceed], Awaitable[ToolResult]]
+"""One stage: looks at the call, and proceeds (with the same or another), answers itself, or raises."""
+
+
+def around(stages: Sequence[Middleware], core: Proceed) -> Proceed:
+    """Return `core` with the stages around it, the first of them outermost."""
+    return reduce(lambda inner, stage: partial(_enter, stage, inner), reversed(stages), core)
+
+
+async def _enter(stage: Middleware, inner: Proceed, call: Call) -> ToolResult:
+    return await stage(call, inner)

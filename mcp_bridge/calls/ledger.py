@@ -1,0 +1,100 @@
+"""What is remembered of calls: the last ones, and for each tool how many, how fast, how many failed."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+Outcome = Literal["ok", "tool_error", "denied", "unavailable", "timeout", "cancelled", "failed"]
+"""`tool_error`: the tool itself reported one; `failed`: something that should not happen."""
+
+KEPT_CALLS = 200
+KEPT_TIMES = 100
+"""Durations that a median is taken over, the latest of each tool."""
+KEPT_HOURS = 48
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """One call. `at` is a Unix time, sizes are characters of JSON or text, and bytes of media."""
+
+    at: float
+    server: str
+    tool: str
+    chat: str | None
+    user: str | None
+    seconds: float
+    outcome: Outcome
+    sent: int = 0
+    text: int = 0
+    media: int = 0
+    error: str = ""
+
+
+@dataclass
+class Figures:
+    """Counts of a tool or server; refused calls are counted apart, since the server has not seen them."""
+
+    calls: int = 0
+    failures: int = 0
+    denied: int = 0
+    last_error: str = ""
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT_TIMES))
+
+    @property
+    def median_seconds(self) -> float | None:
+        """The median duration of the latest calls that succeeded, None if none has."""
+        return statistics.median(self.times) if self.times else None
+
+    def add(self, record: CallRecord) -> None:
+        if record.outcome == "denied":
+            self.denied += 1
+            return
+        self.calls += 1
+        if record.outcome == "ok":
+            self.times.append(record.seconds)
+        else:
+            self.failures += 1
+            self.last_error = record.error or self.last_error
+
+
+class Ledger:
+    """The calls of one bridge since it was started; of bounded size.
+
+    Written on the bridge's loop. May be read from any thread: what is read is copied in one step.
+    """
+
+    def __init__(self) -> None:
+        self._recent: deque[CallRecord] = deque(maxlen=KEPT_CALLS)
+        self._tools: dict[tuple[str, str], Figures] = {}
+        self._servers: dict[str, Figures] = {}
+        self._hours: Counter[int] = Counter()
+
+    def add(self, record: CallRecord) -> None:
+        """Note a call."""
+        self._recent.append(record)
+        self._tools.setdefault((record.server, record.tool), Figures()).add(record)
+        self._servers.setdefault(record.server, Figures()).add(record)
+        hour = int(record.at // 3600)
+        self._hours[hour] += 1
+        for old in [one for one in self._hours if one <= hour - KEPT_HOURS]:
+            del self._hours[old]
+
+    def recent(self) -> list[CallRecord]:
+        """Return the last calls, the latest first."""
+        return list(reversed(self._recent))
+
+    def tool(self, server: str, remote_name: str) -> Figures:
+        """Return the figures of a tool."""
+        return self._tools.get((server, remote_name), Figures())
+
+    def server(self, name: str) -> Figures:
+        """Return the figures of a server."""
+        return self._servers.get(name, Figures())
+
+    def per_hour(self, now: float, hours: int = 24) -> list[tuple[float, int]]:
+        """Return how many calls began in each of the last hours (Unix time of its beginning, count), oldest first."""
+        last = int(now // 3600)
+        return [(hour * 3600.0, self._hours[hour]) for hour in range(last - hours + 1, last + 1)]

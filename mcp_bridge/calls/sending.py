@@ -1,0 +1,64 @@
+"""The innermost stage: the call itself, on a session lent for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..connection import NotSent, SessionExpired
+from ..deadline import Deadline
+from ..errors import CallTimeout, RpcError, ServerUnavailable
+from ..result import ToolResult, convert, error_result
+from ..server import Server
+from ..server_config import ServerConfig
+from .call import Call
+
+MAX_CALL_FACTOR = 10
+"""Default of `max_call_time`, in multiples of `call_timeout`."""
+
+
+class Sending:
+    """Makes calls; `server` finds the server of a name, or raises `ServerUnavailable`."""
+
+    def __init__(self, server: Callable[[str], Server], redact: Callable[[str], str]) -> None:
+        self._server = server
+        self._redact = redact
+
+    async def __call__(self, call: Call) -> ToolResult:
+        """Return what the tool gave, its failure too. Raises `ServerUnavailable`, `CallTimeout`."""
+        tool, limit = call.tool, call.config.max_result_chars
+        try:
+            raw = await self._send(call, self._server(tool.server))
+        except RpcError as error:
+            return error_result(f"{error.message} (code {error.code})", max_chars=limit)
+        except (ServerUnavailable, CallTimeout) as error:
+            text = f"tool '{tool.remote_name}' of MCP server '{tool.server}': {error.message}"
+            kind = CallTimeout if isinstance(error, CallTimeout) else ServerUnavailable
+            raise kind(text, server=tool.server) from None
+        return convert(raw, max_chars=limit, mask_errors=self._redact)
+
+    async def _send(self, call: Call, server: Server) -> dict[str, Any]:
+        name = call.tool.remote_name
+        deadline = _deadline(call.config, name)
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        for attempt in (1, 2):
+            async with server.lease(call.chat) as connection:
+                try:
+                    return await connection.call_tool(name, arguments, deadline)
+                except NotSent:  # a spare that had died: nothing has happened yet
+                    if attempt == 2:
+                        raise
+                except SessionExpired:  # nor here: the server was restarted
+                    if attempt == 2:
+                        raise
+                    server.sessions.renew()
+                    server.refresh_soon()
+        raise AssertionError("unreachable")
+
+
+def _deadline(config: ServerConfig, tool: str) -> Deadline:
+    """Return the limits of a call: the owner's for the tool, which also stretch the total, or the server's."""
+    own = config.settings(tool).call_timeout
+    idle = own or config.call_timeout
+    total = config.max_call_time or idle * MAX_CALL_FACTOR
+    return Deadline(idle, max(total, own or 0))
