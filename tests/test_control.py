@@ -1,0 +1,95 @@
+"""What an owner writes about rates, consent and single tools, and what is said of mistakes in it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcp_bridge import load_config
+from mcp_bridge.control import Rate, RateLimits, ToolSettings
+
+Write = Callable[[str], Path]
+ENTRY = '[mcp.servers.s]\ncommand = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("20/min", Rate(20, 60)),
+        ("5/10s", Rate(5, 10)),
+        ("100 / h", Rate(100, 3600)),
+        ("300/day", Rate(300, 86400)),
+        ("1/2 hour", Rate(1, 7200)),
+    ],
+)
+def test_a_rate_is_read_as_people_write_it(write_config: Write, text: str, rate: Rate) -> None:
+    (server,) = load_config(write_config(f'{ENTRY}rate = {{ chat = "{text}" }}')).servers
+    assert server.rate == RateLimits(chat=rate)
+
+
+@pytest.mark.parametrize("value", ['"often"', "20", '"0/min"', '"5/fortnight"', '"-1/min"', "true", '"5/0s"'])
+def test_a_rate_that_cannot_be_read_costs_its_server_and_is_explained(write_config: Write, value: str) -> None:
+    text = f'{ENTRY}rate = {{ user = {value} }}\n[mcp.servers.t]\ncommand = "y"'
+    broken, good = load_config(write_config(text)).servers
+    assert "rate.user: must be a rate such as '20/min'" in str(broken.error)
+    assert "config.toml:3" in str(broken.error)
+    assert good.error is None
+
+
+def test_a_limit_for_nobody_is_refused(write_config: Write) -> None:
+    (server,) = load_config(write_config(f'{ENTRY}rate = {{ group = "1/min" }}')).servers
+    assert "rate: must be a table such as" in str(server.error)
+
+
+def test_single_tools_are_described_timed_and_hidden(write_config: Write) -> None:
+    text = """
+    confirm = ["@destructive", "send_*"]
+    visible = ["read_*"]
+    send_media = true
+    [mcp.servers.s.override.read_file]
+    description = "Reads."
+    call_timeout = 5
+    [mcp.servers.s.override."odd name"]
+    visibility = "hidden"
+    """
+    (server,) = load_config(write_config(ENTRY + textwrap.dedent(text))).servers
+    assert server.error is None, server.error
+    assert server.confirm == ("@destructive", "send_*")
+    assert (server.visible, server.send_media) == (("read_*",), True)
+    assert server.settings("read_file") == ToolSettings("Reads.", 5.0)
+    assert server.settings("odd name") == ToolSettings(visibility="hidden")
+    assert server.settings("another") == ToolSettings()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('visibility = "seen"', "override.t.visibility: must be one of visible, deferred, hidden"),
+        ("call_timeout = 0", "override.t.call_timeout: must be a number of seconds above 0"),
+        ("description = 5", "override.t.description: must be a string, not a number"),
+        ('description = " "', "override.t.description: is empty"),
+        ("timeout = 5", "override.t: must be a table with some of description, call_timeout, visibility"),
+    ],
+)
+def test_a_mistake_about_a_tool_names_its_place(write_config: Write, line: str, reason: str) -> None:
+    (server,) = load_config(write_config(f"{ENTRY}[mcp.servers.s.override.t]\n{line}")).servers
+    assert reason in str(server.error)
+
+
+def test_owners_language_and_number_of_visible_tools(write_config: Write) -> None:
+    config = load_config(write_config('[mcp]\nowners = ["qq:1"]\nlanguage = "en"\nmax_visible = 5'))
+    assert (config.owners, config.language, config.max_visible, config.warnings) == (("qq:1",), "en", 5, ())
+    assert load_config(write_config("[mcp]")).owners == ()
+
+
+def test_an_owner_who_is_no_user_makes_nobody_an_owner_by_mistake(write_config: Write) -> None:
+    config = load_config(write_config('[mcp]\nowners = 12345\nlanguage = "fr"'))
+    assert config.owners == ()
+    assert config.language == "zh"
+    assert any("mcp.owners" in warning for warning in config.warnings)
+    assert any("mcp.language: must be 'zh' or 'en'" in warning for warning in config.warnings)
+    config = load_config(write_config('[mcp]\nowners = ["10001"]'))
+    assert any("write <platform>:<id>" in warning for warning in config.warnings)
