@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 FAREWELL_SECONDS = 0.5
 """How long a cancellation may take to leave before the session is torn down."""
+LAST_ANSWER_SECONDS = 0.5
+"""How long the SDK's session may take to hand out what came before the end, and to end all other requests."""
 REHEARSAL_SECONDS = 1.0
 """How long a spare may take for the answer to a ping; one that gives none is kept all the same."""
 _NOT_UNDERSTOOD = (-32601, -32602, -32022)
@@ -269,6 +271,8 @@ class Connection:
             self._ready.set_result(None)
         await self._over.wait()
         self._session = None
+        if self._requests and not self._closing:  # an answer may have come just before the end
+            await asyncio.wait(self._requests, timeout=LAST_ANSWER_SECONDS)
         for task in self._requests:
             task.cancel()
         if self._farewells:

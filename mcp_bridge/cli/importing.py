@@ -6,25 +6,17 @@ a whole or stays as it was. Secrets are copied from one file of the owner to the
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..cleaning import encodable
-from ..config import parse_config, parse_toml, read_mcp_servers, read_text
-from ..errors import ConfigError
+from ..config import parse_config, read_mcp_servers
 from ..server_entry import KEYS
-from .file_replacement import replace_file
 from .options import UsageError
 from .report import Report
-
-NEW_FILE = "[plugin]\nenabled = true\n"
-"""What a `config.toml` that is made here begins with."""
-_ENCODINGS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 def run(source: Path, config: Path, report: Report) -> None:
@@ -34,27 +26,20 @@ def run(source: Path, config: Path, report: Report) -> None:
     `config` is then as it was.
     """
     try:
-        from .toml_addition import extended
+        from ..config_file import ConfigFile
     except ImportError:
         raise UsageError("import needs the package tomlkit: pip install 'tomlkit>=0.13'") from None
-    source, config = Path(os.path.expanduser(source)).absolute(), Path(os.path.realpath(os.path.expanduser(config)))
+    source = Path(os.path.expanduser(source)).absolute()
     if config.suffix.lower() in (".json", ".jsonc"):
         raise UsageError(f"servers are written to a TOML file, not to {config.name}")
     found, _ = read_mcp_servers(source)
-    text = read_text(config) if os.path.exists(config) else None
+    target = ConfigFile(config)
+    config = target.file
     choice = _Choice(config.name)
-    choice.take(found, set() if text is None else _names(text, config))
+    choice.take(found, target.server_names())
     if choice.tables:
-        new = extended(NEW_FILE if text is None else text, choice.tables, config)
-        _write(config, text, new, source)
+        target.add_servers(choice.tables, private_as=source)
     report.imported(choice.notes, choice.skipped, str(config))
-
-
-def _names(text: str, config: Path) -> set[str]:
-    """Return the names of the servers that are there already. Raises `ConfigError`."""
-    data = parse_toml(text, config)
-    parse_config(data, file=config, text=text)  # refuses what is no table
-    return set(data.get("mcp", {}).get("servers", {}))
 
 
 class _Choice:
@@ -107,18 +92,3 @@ class _AnyVariable(dict[str, str]):
         if value is None and name not in ("PYTHON", *self.unset):
             self.unset.append(name)
         return "http://localhost" if value is None else value  # right wherever a variable can stand
-
-
-def _write(config: Path, text: str | None, new: str, source: Path) -> None:
-    """Replace `text` by `new`; a new file is as private as `source`, from which its secrets come."""
-    try:
-        old = config.read_bytes() if os.path.exists(config) else None
-        mark, encoding = next(((bom, name) for bom, name in _ENCODINGS if (old or b"").startswith(bom)), (b"", "utf-8"))
-        if old != (None if text is None else mark + text.encode(encoding)):
-            raise ConfigError("has changed meanwhile; nothing was written, try again", file=str(config))
-        status = (source if old is None else config).stat()
-        if old is not None and not (status.st_mode & stat.S_IWUSR and os.access(config, os.W_OK)):
-            raise ConfigError("is read-only; nothing was written", file=str(config))
-        replace_file(config, mark + new.encode(encoding), like=status)
-    except OSError as error:
-        raise ConfigError(f"cannot be written: {error.strerror or error}", file=str(config)) from error

@@ -16,20 +16,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from maibot_sdk import MaiBotPlugin
-
 from ..config import BridgeConfig, parse_config
 from ..errors import ConfigError
-from ..snapshot import Snapshots, note_bot
+from ..snapshot import note_bot
 from ..thread import BridgeThread
 from .base_tool import call_seconds, create_mcp_tool_class
+from .maibot_desk import Desk
+from .maibot_media import send_media
+from .maibot_owner import FOLDER, OwnerComponents
 from .maibot_reload import Reloader, is_own_reload
-from .maibot_tool import MAX_VISIBLE, MaiBotTool, caller, declare
+from .maibot_switches import Switches
+from .maibot_tool import MaiBotTool, caller, declare, shown_names
+from .maibot_words import Words
 
 logger = logging.getLogger(__name__)
 
 PLUGIN_ID = "mcp-bridge"
-FOLDER = Path(__file__).resolve().parents[2]
 COMPONENT_WAIT_SECONDS = 2.0
 """Most that `get_components` waits: it blocks the loop that all plugins share."""
 EDIT_WAIT_SECONDS = 15.0
@@ -38,18 +40,15 @@ HANDOVER_SECONDS = 2.0
 """How long calls are still taken after `on_unload`: the host lists the old tools a moment longer."""
 
 
-class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is not installed with us
+class McpBridgePlugin(OwnerComponents):
     """Declares every tool of every configured MCP server as a tool of the bot."""
 
     def __init__(self) -> None:
         super().__init__()
         self._bridge: BridgeThread | None = None
         self._running_config: Mapping[str, Any] | None = None
-        self._servers: BridgeConfig = BridgeConfig()
         self._classes: dict[str, type[MaiBotTool]] = {}
-        self._declared: list[dict[str, Any]] | None = None
         self._reloader: Reloader | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._edit: asyncio.Task[None] | None = None
 
     def set_plugin_config(self, config: dict[str, Any]) -> None:
@@ -87,17 +86,18 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
             self._reloader.stop()
         if self._edit is not None:
             self._edit.cancel()
+        self.stop_errands()
         bridge, self._bridge = self._bridge, None
         if bridge is not None:
             bridge.close_soon(HANDOVER_SECONDS)
 
     async def on_config_update(self, scope: str, config_data: dict[str, Any], version: str) -> None:
-        """Have an edited config.toml take effect by a reload; other configurations do not concern us."""
+        """Have an edited config.toml take effect; other configurations do not concern us."""
         if scope != "self" or self._reloader is None:
             return
         if self._edit is not None:
             self._edit.cancel()
-        self._edit = asyncio.create_task(self._take_in(config_data, self._reloader), name="mcp-bridge edit")
+        self._edit = asyncio.create_task(self._take_in(config_data), name="mcp-bridge edit")
 
     async def invoke_component(self, component_name: str, /, **arguments: Any) -> dict[str, Any]:
         """Run a tool for the host, which passes the model's arguments flat and adds its own."""
@@ -106,7 +106,15 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
             text = f"there is no tool '{component_name}' any more"
             return {"success": False, "content": text, "error": text}
         chat, user = caller(arguments)
-        return await tool(chat=chat, user=user).execute(arguments)
+        stream_id = str(arguments.get("stream_id") or "")
+        self._consents.note_chat(chat, stream_id)
+        called = tool(chat=chat, user=user)
+        answer = await called.execute(arguments)
+        if called.media and self._sends_media(tool):
+            sent = await send_media(self.ctx.send, stream_id, called.media)
+            if sent:
+                answer["content"] += "\n" + Words(self._servers.language)("media.sent", count=sent)
+        return answer
 
     @property
     def _data_dir(self) -> Path:
@@ -117,28 +125,46 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         return self._data_dir / "reload.json"
 
     def _start(self, config: Mapping[str, Any]) -> None:
-        self._running_config = config
-        self._servers = _parse(config)
-        self._bridge = BridgeThread(self._servers, data_dir=self._data_dir, on_change=self._changed)
+        switches = Switches(self._data_dir / "switches.json")
+        self._desk = Desk(lambda: self._bridge, lambda: self._servers, self._apply, switches)
+        self._adopt(config, _parse(config))
+        self._bridge = BridgeThread(
+            switches.apply(self._servers), data_dir=self._data_dir, on_change=self._changed, confirm=self._confirm
+        )
         self._bridge.start()
         try:
             note_bot(FOLDER / "config.toml", self._data_dir.absolute())
         except OSError as error:
             logger.debug("no note for the command line: %s", error)
 
-    async def _take_in(self, config: Mapping[str, Any], reloader: Reloader) -> None:
-        """Get to know servers that an edit has added, then reload: so no tool is missing for long."""
+    def _adopt(self, config: Mapping[str, Any], parsed: BridgeConfig) -> None:
+        self._running_config, self._servers = config, parsed
+        self._consents.owners, self._consents.words = parsed.owners, Words(parsed.language)
+
+    async def _take_in(self, config: Mapping[str, Any]) -> None:
+        """Have an edit take effect: in the running bridge, and by a reload only if other tools are to be declared."""
         parsed = _parse(config)
-        stored = Snapshots(self._data_dir)
-        new = tuple(server for server in parsed.servers if server.enabled and stored.load(server) is None)
-        if new:
-            scout = BridgeThread(replace(parsed, servers=new, warnings=()), data_dir=self._data_dir)
-            scout.start()
-            try:
-                await asyncio.to_thread(scout.wait_known, EDIT_WAIT_SECONDS)
-            finally:
-                scout.close_soon()
-        reloader.request(edited=True)
+        if self._bridge is not None and parsed.enabled:
+            self._adopt(config, parsed)
+            await self._apply()
+        elif self._reloader is not None:
+            self._reloader.request(edited=True)
+
+    async def _apply(self) -> None:
+        """Let the bridge work by the configuration and the switches as they are now."""
+        bridge, desk, reloader = self._bridge, self._desk, self._reloader
+        if bridge is None or desk is None:
+            return
+        # So that no tool is missing for long, new servers are got to know before the reload.
+        known = asyncio.ensure_future(bridge.reconfigure(desk.switches.apply(self._servers)))
+        try:
+            await asyncio.wait({known}, timeout=EDIT_WAIT_SECONDS)
+        finally:
+            known.cancel()
+        if known.done() and not known.cancelled() and known.exception() is not None:
+            logger.debug("the edit comes with the next start: %r", known.exception())
+        if reloader is not None:
+            reloader.request(edited=True)
 
     def _offer(self) -> tuple[dict[str, type[MaiBotTool]], list[dict[str, Any]]]:
         """Return what would be declared now: the tool classes and their components."""
@@ -148,10 +174,12 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         configs = {server.name: server for server in self._servers.servers}
         classes: dict[str, type[MaiBotTool]] = {}
         components: list[dict[str, Any]] = []
-        for number, tool in enumerate(bridge.tools()):
+        tools = bridge.tools()
+        shown = shown_names(tools, configs, self._servers.max_visible)
+        for tool in tools:
             made = create_mcp_tool_class(tool, bridge, MaiBotTool)
             classes[tool.name] = made
-            components.append(declare(made, configs[tool.server], visible=number < MAX_VISIBLE))
+            components.append(declare(made, configs[tool.server], visible=tool.name in shown))
         return classes, components
 
     def _changed(self) -> None:
@@ -169,6 +197,9 @@ class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         if self.get_plugin_config_data() != self._running_config:
             return True
         return self._offer()[1] != self._declared
+
+    def _sends_media(self, tool: type[MaiBotTool]) -> bool:
+        return any(one.send_media for one in self._servers.servers if one.name == tool.mcp_tool.server)
 
     async def _reload_self(self) -> bool:
         answer = await self.ctx.component.reload_plugin(PLUGIN_ID)

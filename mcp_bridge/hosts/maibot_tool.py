@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from .. import strict_json
-from ..result import ToolResult
+from ..catalog import Tool
+from ..policy import matches
+from ..result import Media, ToolResult
 from ..server_config import ServerConfig
 from .base_tool import BaseTool, call_seconds
+from .maibot_media import MAX_SENT, SEND_SECONDS
 
 SPARE_SECONDS = 5.0
 """What the host's own limit is above ours, so that our words arrive and not its."""
 MAX_ANSWER_BYTES = 8 * 2**20
 """Most media of one answer: the host's frames end at 16 MiB, and base64 adds a third."""
-MAX_VISIBLE = 20
-"""Tools shown in every prompt; the rest is found by the model's tool search."""
 
 
 class MaiBotTool(BaseTool):
@@ -35,8 +36,13 @@ class MaiBotTool(BaseTool):
         }
     )
 
+    mcp_tool: ClassVar[Tool]
+    media: Sequence[Media] = ()
+    """What came with the last answer."""
+
     def answer(self, result: ToolResult) -> dict[str, Any]:
         """Return the host's answer; on failure `content` and `error` both, else the model sees raw JSON."""
+        self.media = result.media
         answer: dict[str, Any] = {
             "success": not result.is_error,
             "content": result.text,
@@ -76,7 +82,7 @@ def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> d
         "visibility": "visible" if visible else "deferred",
         # No attribute has that name, so the call falls through to `invoke_component`.
         "handler_name": f"mcp-bridge:{tool.name}",
-        "timeout_ms": int((config.connect_timeout + call_seconds(config) + SPARE_SECONDS) * 1000),
+        "timeout_ms": int(_seconds(tool.mcp_tool, config) * 1000),
     }
     component: dict[str, Any] = {
         "type": "TOOL",
@@ -88,6 +94,32 @@ def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> d
     if sessions:
         component["allowed_session"] = sessions
     return component
+
+
+def shown_names(tools: Sequence[Tool], configs: Mapping[str, ServerConfig], most: int) -> set[str]:
+    """Return which tools are shown in every prompt; the others are found by the model's tool search.
+
+    Those that the owner names, and of servers that name none the first ones, up to `most` in all.
+    """
+    chosen, others = set(), []
+    for tool in tools:
+        config = configs[tool.server]
+        visibility = config.settings(tool.remote_name).visibility
+        if visibility == "visible" or (
+            visibility is None and matches(config.visible or (), tool.remote_name, tool.annotations)
+        ):
+            chosen.add(tool.name)
+        elif visibility is None and config.visible is None:
+            others.append(tool.name)
+    return chosen | set(others[: max(most - len(chosen), 0)])
+
+
+def _seconds(tool: Tool, config: ServerConfig) -> float:
+    """Return how long the host is to wait: longer than all our own limits together."""
+    call = max(call_seconds(config), config.settings(tool.remote_name).call_timeout or 0)
+    asking = config.confirm_timeout if matches(config.confirm, tool.remote_name, tool.annotations) else 0
+    sending = MAX_SENT * SEND_SECONDS if config.send_media else 0
+    return config.connect_timeout + call + asking + sending + SPARE_SECONDS
 
 
 def _where(config: ServerConfig) -> tuple[str, list[str]]:

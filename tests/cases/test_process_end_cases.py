@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
@@ -211,6 +212,8 @@ def test_a_call_right_after_the_start_of_the_thread_is_taken(write_config: Write
 
 @pytest.mark.parametrize("path", ["mcp", "sse"])
 async def test_a_session_over_http_leaves_no_stream_open(write_config: Write, path: str) -> None:
+    if path == "sse" and tuple(map(int, version("mcp").split(".")[:2])) < (1, 30):
+        pytest.skip("older SDKs leave the streams of an SSE connection to the garbage collector")
     with serving("normal") as url, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ResourceWarning)
         for _ in range(3):

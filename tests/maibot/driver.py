@@ -20,6 +20,7 @@ import socket
 import sys
 import time
 import traceback
+from types import SimpleNamespace
 from typing import Any
 
 MAX_LINE = 64 * 1024 * 1024
@@ -57,9 +58,12 @@ class Driver:
         self.registry.register_provider(PluginToolProvider())
         self.import_seconds = time.monotonic() - begin
 
+        self.said: list[dict[str, str]] = []
+
     async def start(self) -> dict[str, float]:
         """Start the runtime as the bot does; answer with durations in seconds."""
         begin = time.monotonic()
+        self.stand_in_for_platforms()
         await self.manager.start()
         if not self.manager.is_running:
             raise RuntimeError("the plugin runtime did not start; see the log")
@@ -84,6 +88,54 @@ class Driver:
         invocation = ToolInvocation(tool_name=name, arguments=arguments, call_id="test")
         result = await self.registry.invoke(invocation, ToolExecutionContext(**context))
         return {**plain(result), "history": result.get_history_content()}
+
+    def stand_in_for_platforms(self) -> None:
+        """Note what plugins say in chats: there is no platform to say it on."""
+        from src.services import send_service
+
+        def sender(kind: str) -> Any:
+            async def send(**given: Any) -> Any:
+                content = next(given[key] for key in ("text", "image_base64", "content") if key in given)
+                self.said.append({"kind": kind, "stream": str(given["stream_id"]), "content": str(content)})
+                return SimpleNamespace(platform_message_id="1")
+
+            return send
+
+        send_service.text_to_stream_with_message = sender("text")
+        send_service.image_to_stream_with_message = sender("image")
+        send_service.custom_to_stream_with_message = sender("custom")
+
+    async def heard(self) -> list[dict[str, str]]:
+        """Return what plugins have said so far."""
+        return list(self.said)
+
+    async def write(self, text: str, platform: str, user_id: str, group_id: str, stream_id: str) -> bool:
+        """Have a user write a message; tell whether a command took it, so that the bot does not talk about it."""
+        from src.plugin_runtime.component_query import component_query_service
+        from src.plugin_runtime.host.message_utils import PluginMessageUtils
+
+        found = component_query_service.find_command_by_text(text)
+        if found is None:
+            return False
+        executor, groups, _ = found
+        person = SimpleNamespace(user_id=user_id)
+        group = SimpleNamespace(group_id=group_id) if group_id else None
+        info = SimpleNamespace(user_info=person, group_info=group, additional_config={})
+        message = SimpleNamespace(processed_plain_text=text, session_id=stream_id, platform=platform, message_info=info)
+        PluginMessageUtils._session_message_to_dict = staticmethod(lambda *_, **__: {})
+        _, _, taken = await executor(message=message, matched_groups=groups)
+        return bool(taken)
+
+    async def page(self, api: str, arguments: dict[str, Any]) -> Any:
+        """Call an API that the plugin's page is bound to, as the web UI does; without one, return the page."""
+        for supervisor in self.manager.supervisors:
+            for plugin, extension in supervisor.get_webui_extensions().items():
+                if not api:
+                    return extension.model_dump(mode="json")
+                entry = supervisor.api_registry.get_api(plugin, api, version="1")
+                response = await supervisor.invoke_api(plugin, entry.handler_name, args=arguments, timeout_ms=10000)
+                return response.error or response.payload["result"]
+        return None
 
     async def statuses(self) -> dict[str, Any]:
         """Tell which plugins are loaded, and why others are not."""

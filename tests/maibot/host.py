@@ -202,6 +202,31 @@ class RealHost:
         with ThreadPoolExecutor(len(arguments)) as pool:
             return list(pool.map(lambda given: self.call(name, given), arguments))
 
+    def write(self, text: str, user: str = "1", group: str = "123456", stream: str = "a-stream") -> bool:
+        """Have a user of QQ write a message; tell whether a command took it."""
+        who = {"platform": "qq", "user_id": user, "group_id": group, "stream_id": stream}
+        return bool(self._command("write", text=text, **who))
+
+    def heard(self, kind: str = "text") -> list[str]:
+        """Return what the plugin has said in chats (`text`, `image`, `custom`)."""
+        return [one["content"] for one in self._command("heard") if one["kind"] == kind]
+
+    def wait_to_hear(self, words: str, seconds: float = LISTED_SECONDS) -> str:
+        """Return the first thing said that has these words."""
+        found: list[str] = []
+
+        def is_said() -> bool:
+            found[:] = [text for text in self.heard() if words in text]
+            return bool(found)
+
+        if not wait_for(is_said, seconds):
+            raise HostError(f"after {seconds} s only this was said: {self.heard()}\n{self.log_tail()}")
+        return found[0]
+
+    def page(self, api: str = "", **arguments: object) -> Any:
+        """Call an API of the plugin's page in the web UI; without a name, return the page itself."""
+        return self._command("page", api=api, arguments=arguments)
+
     def status(self) -> str:
         """Return what the host says of the plugin: success, failed, inactive, ..."""
         return str(self._command("statuses")["statuses"].get(PLUGIN_ID, "unknown"))

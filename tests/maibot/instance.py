@@ -42,7 +42,11 @@ def without_ansi(text: str) -> str:
 def server_table(name: str, command: str, args: Sequence[str] = (), **keys: object) -> str:
     """Render one ``[mcp.servers.NAME]`` table of config.toml; JSON's scalars and arrays are TOML too."""
     lines = [f"[mcp.servers.{name}]", f"command = {json.dumps(command)}", f"args = {json.dumps(list(args))}"]
-    lines += [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
+    for key, value in keys.items():
+        if isinstance(value, dict):
+            lines += [f"{key}.{inner} = {json.dumps(one)}" for inner, one in value.items()]
+        else:
+            lines.append(f"{key} = {json.dumps(value)}")
     return "\n".join(lines) + "\n"
 
 

@@ -17,8 +17,8 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Item
 
-from ..config import parse_toml
-from ..errors import ConfigError
+from .config import parse_toml
+from .errors import ConfigError
 
 _LITERAL = re.compile(r"[^\x00-\x1f'\x7f]*\\[^\x00-\x1f'\x7f]*")
 """Text that is easier to read in single quotes: it has backslashes, as Windows paths do."""

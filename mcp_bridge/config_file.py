@@ -1,0 +1,59 @@
+"""The owner's `config.toml`, when it is changed on request: as a whole, or not at all.
+
+Needs the package tomlkit, which MaiBot brings and which is an extra elsewhere.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .config import parse_config, parse_toml, read_text
+from .errors import ConfigError
+from .file_replacement import replace_file
+from .toml_addition import extended
+
+NEW_FILE = "[plugin]\nenabled = true\n"
+"""What a `config.toml` that is made here begins with."""
+_ENCODINGS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+class ConfigFile:
+    """The file as it was when this object was made. Raises `ConfigError` if it cannot be read."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = Path(os.path.realpath(os.path.expanduser(file)))
+        self._text = read_text(self.file) if os.path.exists(self.file) else None
+
+    def server_names(self) -> set[str]:
+        """Return the names of the servers that are there. Raises `ConfigError` if it is no TOML."""
+        if self._text is None:
+            return set()
+        data = parse_toml(self._text, self.file)
+        parse_config(data, file=self.file, text=self._text)  # refuses what is no table
+        return set(data.get("mcp", {}).get("servers", {}))
+
+    def add_servers(self, servers: Mapping[str, Mapping[str, Any]], *, private_as: Path) -> None:
+        """Write servers of new names into the file, and change nothing else of it.
+
+        A file that is made is as private as `private_as`. Raises `ConfigError`; the file is then as it was.
+        """
+        new = extended(NEW_FILE if self._text is None else self._text, servers, self.file)
+        try:
+            self._write(new, private_as)
+        except OSError as error:
+            raise ConfigError(f"cannot be written: {error.strerror or error}", file=str(self.file)) from error
+
+    def _write(self, new: str, private_as: Path) -> None:
+        old = self.file.read_bytes() if os.path.exists(self.file) else None
+        mark, encoding = next(((bom, name) for bom, name in _ENCODINGS if (old or b"").startswith(bom)), (b"", "utf-8"))
+        if old != (None if self._text is None else mark + self._text.encode(encoding)):
+            raise ConfigError("has changed meanwhile; nothing was written, try again", file=str(self.file))
+        status = (private_as if old is None else self.file).stat()
+        if old is not None and not (status.st_mode & stat.S_IWUSR and os.access(self.file, os.W_OK)):
+            raise ConfigError("is read-only; nothing was written", file=str(self.file))
+        replace_file(self.file, mark + new.encode(encoding), like=status)

@@ -1,0 +1,44 @@
+"""Servers that the owner has switched off in chat or on the page, remembered in the bot's data folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+from ..config import BridgeConfig
+
+logger = logging.getLogger(__name__)
+
+
+class Switches:
+    """The names of servers that are off although config.toml says on."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.off = _read(file)
+
+    def turn(self, server: str, *, on: bool) -> None:
+        """Switch a server; what cannot be written down holds until the next start, with a warning."""
+        self.off = self.off - {server} if on else self.off | {server}
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.write_text(json.dumps(sorted(self.off)), "utf-8")
+        except OSError as error:
+            logger.warning("the switch of '%s' holds until the next start: %s", server, error.strerror or error)
+
+    def apply(self, config: BridgeConfig) -> BridgeConfig:
+        """Return the configuration with these servers off."""
+        servers = tuple(
+            replace(server, enabled=False) if server.name in self.off else server for server in config.servers
+        )
+        return replace(config, servers=servers)
+
+
+def _read(file: Path) -> frozenset[str]:
+    try:
+        names = json.loads(file.read_text("utf-8"))
+        return frozenset(name for name in names if isinstance(name, str))
+    except (OSError, ValueError, TypeError):
+        return frozenset()
