@@ -72,7 +72,7 @@ def test_the_owner_is_answered_and_others_are_not(owned: RealHost) -> None:
     assert owned.write("/mcp tools open", user=OWNER)
     assert "mcp_open_pid（调用 1 次" in owned.wait_to_hear("mcp_open_slow（")
     assert owned.write("/mcp call mcp_open_pid", user=OWNER)
-    assert re.search(r"mcp_open_pid（\d+ 毫秒）：\n\d+", owned.wait_to_hear("mcp_open_pid（", 30))
+    assert re.search(r"mcp_open_pid（\d+ 毫秒）：\n\d+", owned.wait_to_hear("毫秒）：\n", 30))
     assert owned.write("/mcp reload", user=OWNER)
     owned.wait_to_hear("已重新读取")
     assert owned.write("/mcp nonsense", user=OWNER)
