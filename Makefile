@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test fuzz lint test-maibot test-matrix test-integrations bench clean
+.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations bench clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -14,12 +14,12 @@ demo: $(DEMO)/ready
 # Most tests wait rather than work, so more of them than there are cores run at a time.
 JOBS ?= 3
 test: $(TEST)/ready
-	$(TEST)/bin/python -m pytest -n $(JOBS) tests --ignore=tests/maibot
+	$(TEST)/bin/python -m pytest -n $(JOBS) tests --ignore=tests/maibot --ignore=tests/webui
 
 # The property tests with many examples each: EXAMPLES=50000 takes hours.
 EXAMPLES ?= 1000
 fuzz: $(TEST)/ready
-	MCP_BRIDGE_EXAMPLES=$(EXAMPLES) $(TEST)/bin/python -m pytest -q -m hypothesis tests --ignore=tests/maibot
+	MCP_BRIDGE_EXAMPLES=$(EXAMPLES) $(TEST)/bin/python -m pytest -q -m hypothesis tests --ignore=tests/maibot --ignore=tests/webui
 
 lint: $(TEST)/ready-dev
 	$(TEST)/bin/python -m mypy --strict mcp_bridge
@@ -29,6 +29,11 @@ lint: $(TEST)/ready-dev
 # The real bot: about 1 GB, and some minutes the first time.
 test-maibot: $(HOST)/ready
 	$(HOST)/bin/python -m pytest tests/maibot
+
+# The page in MaiBot's web UI, in a real browser (Debian: apt-get install chromium fonts-noto-cjk).
+test-webui: $(HOST)/ready
+	$(HOST)/bin/python -m pip install --quiet --disable-pip-version-check playwright
+	$(HOST)/bin/python -m pytest tests/webui
 
 # Four versions of the SDK on two Pythons: half an hour.
 test-matrix:

@@ -14,6 +14,7 @@ from .maibot_desk import Desk
 
 PATTERN = r"^\s*/mcp(?:\s+(?P<words>[\s\S]*))?$"
 """What the host looks for in a message."""
+EXAMPLE = 'mcp_calculator_add {"a": 5, "b": 3}'
 MAX_LINES = 40
 MAX_REASON_CHARS = 200
 MAX_ANSWER_CHARS = 1500
@@ -80,7 +81,7 @@ class OwnerCommand:
         name, _, arguments = text.partition(" ")
         words = self._desk.words
         if not name:
-            return words("call.usage")
+            return words("call.usage", example=EXAMPLE)
         trial = await self._desk.try_tool(name, arguments.strip())
         answer = truncate(trial.text, MAX_ANSWER_CHARS)
         if not trial.ok:

@@ -48,10 +48,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{name} has enabled = false in config.toml: switch it on there",
     ),
     "not_running": ("插件没有运行", "the plugin is not running"),
-    "call.usage": (
-        '用法：/mcp call mcp_calculator_add {"a": 5, "b": 3}',
-        'usage: /mcp call mcp_calculator_add {"a": 5, "b": 3}',
-    ),
+    "call.usage": ("用法：/mcp call {example}", "usage: /mcp call {example}"),
     "call.done": ("{name}（{ms} 毫秒）：\n{text}", "{name} ({ms} ms):\n{text}"),
     "call.failed": ("{name} 失败：{text}", "{name} failed: {text}"),
     "ask": (

@@ -57,15 +57,19 @@ def accept_agreements(instance: Path) -> None:
         (instance / note).write_text(hashlib.md5(content.encode()).hexdigest(), encoding="utf-8")
 
 
-def configure(instance: Path, base_url: str) -> None:
-    """Point every model at `base_url` and switch off what needs the network, a port or chance."""
+def configure(instance: Path, base_url: str, webui_port: int | None = None) -> None:
+    """Point every model at `base_url` and switch off what needs the network, a port or chance.
+
+    The web UI is on only if it is given a port.
+    """
     import tomlkit  # Comes with MaiBot; without it the tests are skipped, not broken.
 
     path = instance / "config" / "bot_config.toml"
     bot = tomlkit.parse(path.read_text(encoding="utf-8"))
     for section, key, value in (
         ("telemetry", "enable", False),
-        ("webui", "enabled", False),
+        ("webui", "enabled", webui_port is not None),
+        ("webui", "port", webui_port or 8001),
         ("maim_message", "enabled", False),
         ("debug", "enable_console_input", True),
         ("chinese_typo", "enable", False),
@@ -91,11 +95,11 @@ class RealChat:
     running: ClassVar[list[RealChat]] = []
     """The bots not stopped yet: their screens are shown when a test fails."""
 
-    def __init__(self, instance: Path, config: str, base_url: str) -> None:
+    def __init__(self, instance: Path, config: str, base_url: str, *, webui_port: int | None = None) -> None:
         """Prepare the blank `instance`: plugin with `config`, models at `base_url`."""
         self.instance = instance
         install_plugin(instance, config)
-        configure(instance, base_url)
+        configure(instance, base_url, webui_port)
         accept_agreements(instance)
         self._shown = bytearray()
         self._process: subprocess.Popen[bytes] | None = None
