@@ -7,6 +7,7 @@ name that looks like one. Not booleans, numbers, `:-defaults`, nor anything shor
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterable
@@ -35,14 +36,16 @@ def header_secrets(value: str) -> set[str]:
 
 
 def url_secrets(url: str) -> set[str]:
-    """Return userinfo and query values of an address, encoded and plain."""
+    """Return userinfo and query values of an address, encoded and plain, and the login as it is sent."""
     try:
         parts = urlsplit(url)
+        login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
         found = {parts.username or "", parts.password or "", parts.query}
     except ValueError:
         return set()
     found |= {pair.partition("=")[2] for pair in parts.query.split("&")}
-    return found | {unquote(one) for one in found}
+    found |= {unquote(one) for one in found}
+    return found | ({base64.b64encode(login.encode()).decode("ascii")} if len(login) > 1 else set())
 
 
 def public_url(url: str) -> str:
