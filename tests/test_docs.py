@@ -66,3 +66,24 @@ def test_every_key_of_the_configuration_is_in_the_reference(name: str) -> None:
 def test_links_inside_the_project_lead_somewhere(name: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text_of(name)):
         assert (FOLDER / name).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.parametrize("name", ["docs/security.md", "docs/robustness.md"])
+def test_every_test_that_a_page_names_exists(name: str) -> None:
+    named = re.findall(r"`((?:[\w/]+/)?test_\w+\.py)(?:::(\w+))?`", text_of(name))
+    assert len(named) > 20
+    for file, test in named:
+        found = [
+            one for one in (FOLDER / file, FOLDER / "tests" / file, FOLDER / "tests" / "cases" / file) if one.exists()
+        ]
+        assert found, file
+        words = found[0].read_text(encoding="utf-8")
+        assert not test or f"def {test}(" in words or f"class {test}:" in words, f"{file}::{test}"
+
+
+def test_the_variables_that_a_server_inherits_are_those_of_the_page() -> None:
+    from mcp_bridge.process import environment
+
+    text = text_of("docs/security.md")
+    for name in (*environment._SDK_POSIX, *environment._SDK_WINDOWS, *environment._OURS, *environment._PROXIES):
+        assert re.search(rf"\b{name}\b", text), name
