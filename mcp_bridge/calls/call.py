@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from ..catalog import Tool
@@ -35,8 +35,8 @@ Middleware = Callable[[Call, Proceed], Awaitable[ToolResult]]
 
 def around(stages: Sequence[Middleware], core: Proceed) -> Proceed:
     """Return `core` with the stages around it, the first of them outermost."""
-    return reduce(lambda inner, stage: partial(_enter, stage, inner), reversed(stages), core)
+    return reduce(_enclosed, reversed(stages), core)
 
 
-async def _enter(stage: Middleware, inner: Proceed, call: Call) -> ToolResult:
-    return await stage(call, inner)
+def _enclosed(inner: Proceed, stage: Middleware) -> Proceed:
+    return lambda call: stage(call, inner)

@@ -29,6 +29,8 @@ class RateLimiter:
     async def __call__(self, call: Call, proceed: Proceed) -> ToolResult:
         """Raises `RateLimited` with the seconds to wait."""
         limits = call.config.rate
+        if limits.chat is None and limits.user is None:
+            return await proceed(call)
         sides = [("chat", call.chat, limits.chat), ("user", call.user, limits.user)]
         counted = [
             (self._recent(call.config.name, side, who, rate), rate, side)
