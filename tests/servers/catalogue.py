@@ -39,6 +39,7 @@ MODULES = (
     "modes_arguments",
     "modes_security",
     "modes_leaks",
+    "modes_soak",
 )
 
 

@@ -1,0 +1,25 @@
+"""`python -m soak`: exit status 0 if nothing happened that must not, 1 if it did, 2 for wrong usage."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+from .options import parse
+from .run import run
+
+
+def main(words: list[str]) -> int:
+    """Run, tell, and return the exit status."""
+    options = parse(words)
+    print(f"soak: {options.seconds:g} s, seed {options.seed}, {options.chats} chats", flush=True)
+    report = asyncio.run(run(options))
+    print(report.table())
+    if options.json is not None:
+        options.json.write_text(json.dumps(report.document(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return 0 if report.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,135 @@
+"""One run from the first start to the last count."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import secrets
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from mcp_bridge.config import parse_config
+from mcp_bridge.thread import BridgeThread
+
+from .callers import Callers
+from .fleet import Fleet
+from .judge import Judge
+from .listening import listening
+from .load import Load
+from .memory import Memory
+from .options import Options
+from .remains import Remains
+from .report import Report
+from .trouble import Remotes, Trouble
+
+SAMPLE_SECONDS, LINE_SECONDS = 5.0, 60.0
+START_SECONDS = 60.0
+REST_SECONDS = 15.0
+"""How long the last processes may take to be gone."""
+
+
+async def run(options: Options) -> Report:
+    """Make the calls and the trouble for as long as asked; return what came of it."""
+    mark = secrets.token_hex(4)
+    judge, memory, load = Judge(), Memory(), Load(options.cores)
+    report = Report(options, judge, memory, {})
+    remotes = Remotes(mark)
+    with tempfile.TemporaryDirectory(prefix="mcp-bridge-soak-") as scratch, listening(judge):
+        data_dir = Path(scratch, "data")
+        await asyncio.to_thread(_rehearse, Fleet(mark), data_dir)
+        before = Remains.take(mark, data_dir)
+        try:
+            for name in Fleet.names():
+                if name.endswith("_http"):
+                    remotes.start(name)
+            callers = Callers(judge, load, random.Random(options.seed), mark)
+            fleet = Fleet(mark, remotes.ports)
+            trouble = Trouble(judge, callers, random.Random(options.seed + 1), fleet, data_dir)
+            await _live(report, load, callers, trouble, remotes)
+            await trouble.close()
+        finally:
+            remotes.close()
+        report.finish(before, await _at_rest(before, mark, data_dir))
+    return report
+
+
+async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, remotes: Remotes) -> None:
+    """Let everything happen at once until the time is up or somebody interrupts."""
+    started = asyncio.get_running_loop().time()
+    trouble.reload()
+    calling = asyncio.create_task(callers.run(report.options.chats), name="callers")
+    beside = [
+        asyncio.create_task(one)
+        for one in (load.run(), trouble.kill(remotes.pids), trouble.edit(), remotes.keep(), _watch(report, load, trouble))
+    ]
+    try:
+        with _interruption() as interrupted:
+            beside.append(asyncio.create_task(interrupted.wait()))
+            limit = report.options.seconds
+            await asyncio.wait({calling, *beside}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        report.seconds = asyncio.get_running_loop().time() - started
+        callers.stop()
+        for task in beside:
+            task.cancel()
+        for ended in await asyncio.gather(calling, *beside, return_exceptions=True):
+            if isinstance(ended, Exception):
+                report.judge.fault(f"the soak itself failed: {ended!r}")
+
+
+async def _watch(report: Report, load: Load, trouble: Trouble) -> None:
+    """Sample the memory and tell the progress, until cancelled."""
+    loop = asyncio.get_running_loop()
+    started, told, shown = loop.time(), 0.0, 0
+    while True:
+        await asyncio.sleep(SAMPLE_SECONDS)
+        now = loop.time() - started
+        report.memory.sample(now)
+        kills = sum(trouble.counts.values())
+        report.troubles = {**trouble.counts, "kills": kills, "generations": trouble.generation}
+        for fault in report.judge.faults[shown:]:
+            print(f"FAULT: {fault}", file=sys.stderr, flush=True)
+        shown = len(report.judge.faults)
+        if now - told >= LINE_SECONDS:
+            told = now
+            print(report.line(now, load.used, len(psutil.Process().children(recursive=True))), flush=True)
+
+
+@contextlib.contextmanager
+def _interruption() -> Iterator[asyncio.Event]:
+    """Yield an event that an interruption sets, where loops can tell: the table is shown all the same."""
+    loop, event = asyncio.get_running_loop(), asyncio.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM) if sys.platform != "win32" else ()
+    for number in numbers:
+        loop.add_signal_handler(number, event.set)
+    try:
+        yield event
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+async def _at_rest(before: Remains, mark: str, data_dir: Path) -> Remains:
+    """Return what is left when the system has buried the last processes."""
+    loop = asyncio.get_running_loop()
+    await loop.shutdown_default_executor()
+    deadline = loop.time() + REST_SECONDS
+    while (left := Remains.take(mark, data_dir)).beyond(before) and loop.time() < deadline:
+        await asyncio.sleep(0.2)
+    return left
+
+
+def _rehearse(fleet: Fleet, data_dir: Path) -> None:
+    """Run a bridge once, so that what is loaded once for all counts as being there before."""
+    entries = {name: entry for name, entry in fleet.plain().items() if name.endswith("_direct")}
+    bridge = BridgeThread(parse_config({"mcp": {"servers": entries}}), data_dir=data_dir)
+    bridge.start()
+    bridge.wait_ready(START_SECONDS)
+    bridge.close_soon()
+    bridge.join(START_SECONDS)
