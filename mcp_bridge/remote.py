@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import logging
 import ssl
@@ -14,6 +15,7 @@ from . import __version__, _sdk
 from .errors import ServerUnavailable
 from .redaction import public_url
 from .server_config import ServerConfig
+from .trust import trusted
 from .wire.channel import Asides
 from .wire.framing import Broken, Message
 from .wire.http_failure import HttpFailure
@@ -59,7 +61,8 @@ class RemoteChannel:
 @asynccontextmanager
 async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
-    guard = HttpGuard(_network(config), config.url, limit=limit, proxy=proxy_for(config.url))
+    network = await _network(config)
+    guard = HttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url))
     async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
         yield RemoteChannel(streams, guard)
 
@@ -68,7 +71,7 @@ async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteCha
 async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
     injection = EventInjection(public_url(config.url), config.sse_prefix)
-    network = _network(config)
+    network = await _network(config)
     guard = HttpGuard(network, config.url, limit=limit, injection=injection, proxy=proxy_for(config.url))
     opened = False
 
@@ -92,13 +95,15 @@ def unavailable(server: str, failure: HttpFailure) -> ServerUnavailable:
     )
 
 
-def _network(config: ServerConfig) -> Any:
+async def _network(config: ServerConfig) -> Any:
     """Return the transport that really talks: it knows proxies (never for this machine) and certificates."""
-    verify: Any = config.verify
-    if config.verify and config.ca_file:
+    verify: Any = False
+    if config.verify:
         try:
-            verify = ssl.create_default_context(cafile=config.ca_file)
+            verify = await asyncio.to_thread(trusted, config.ca_file or "")
         except (OSError, ssl.SSLError) as error:
+            if not config.ca_file:
+                raise
             text = f"ca_file '{config.ca_file}' cannot be used: {error}"
             raise ServerUnavailable(text, server=config.name, retry=False, cause="ca_file") from error
     # Not a client: those log each address, with whatever secret is in it.

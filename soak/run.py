@@ -66,7 +66,13 @@ async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, 
     calling = asyncio.create_task(callers.run(report.options.chats), name="callers")
     beside = [
         asyncio.create_task(one)
-        for one in (load.run(), trouble.kill(remotes.pids), trouble.edit(), remotes.keep(), _watch(report, load, trouble))
+        for one in (
+            load.run(),
+            trouble.kill(remotes.pids),
+            trouble.edit(),
+            remotes.keep(),
+            _watch(report, load, trouble),
+        )
     ]
     try:
         with _interruption() as interrupted:
