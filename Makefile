@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations bench clean
+.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations bench soak clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -46,6 +46,11 @@ test-integrations:
 # Some ten minutes; `make bench BENCH=--quick` is a smoke test.
 bench: $(TEST)/ready
 	$(TEST)/bin/python -m benchmarks $(BENCH)
+
+# Random calls while servers are killed, each answer checked: SOAK=8h for a night, SOAK=60s for a smoke test.
+SOAK ?= 10m
+soak: $(TEST)/ready
+	$(TEST)/bin/python -m soak --time $(SOAK) $(SOAK_OPTIONS)
 
 $(DEMO)/ready: pyproject.toml
 	$(PYTHON) -m venv $(DEMO)

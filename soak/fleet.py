@@ -51,7 +51,9 @@ class Fleet:
     def edited(self, dice: random.Random) -> tuple[BridgeConfig, Rules]:
         """Return a configuration with some edits, and what it refuses."""
         entries, top = self.plain(), {"max_spares": dice.choice((2, 4, 6))}
-        denied, closed, disabled = set(), set(), set()
+        denied: set[tuple[str, str]] = set()
+        closed: set[str] = set()
+        disabled: set[str] = set()
         for name in dice.sample(sorted(entries), 5):
             entry = entries[name]
             match dice.randrange(7):

@@ -142,7 +142,8 @@ class Judge:
 
     def _note(self, text: str) -> None:
         """Count a text without what differs from one time to the next."""
-        kind = re.sub(r"\d+(\.\d+)?", "N", TOKEN.sub("TOKEN", text.replace("\n", " ")))
+        text = text.replace("\n", " ").partition("; near:")[0]
+        kind = re.sub(r"\d+(\.\d+)*", "N", TOKEN.sub("TOKEN", text))
         kind = re.sub(r"'(fresh|shared|chat)_\w+'", "'S'", re.sub(r"tool '\w+'", "tool 'T'", kind))[:160]
         self.kinds[kind if kind in self.kinds or len(self.kinds) < KEPT_KINDS else "(others)"] += 1
 
