@@ -64,16 +64,8 @@ async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, 
     started = asyncio.get_running_loop().time()
     trouble.reload()
     calling = asyncio.create_task(callers.run(report.options.chats), name="callers")
-    beside = [
-        asyncio.create_task(one)
-        for one in (
-            load.run(),
-            trouble.kill(remotes.pids),
-            trouble.edit(),
-            remotes.keep(),
-            _watch(report, load, trouble),
-        )
-    ]
+    works = load.run(), trouble.kill(remotes.pids), trouble.edit(), remotes.keep(), _watch(report, load, trouble)
+    beside: list[asyncio.Task[Any]] = [asyncio.create_task(one) for one in works]
     try:
         with _interruption() as interrupted:
             beside.append(asyncio.create_task(interrupted.wait()))

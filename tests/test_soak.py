@@ -171,7 +171,7 @@ def test_each_strategy_has_three_servers_and_edits_are_known_to_the_judge() -> N
         assert {name for name, one in servers.items() if not one.enabled} == rules.disabled
         assert {name for name, one in servers.items() if one.chats} == rules.closed
         assert {(name, tool) for name, one in servers.items() for tool in one.tools.deny} == rules.denied
-        assert all(dict(one.env)[MARK_VARIABLE] == "m" for one in servers.values() if one.transport == "stdio")
+        assert all(one.env[MARK_VARIABLE] == "m" for one in servers.values() if one.enabled and one.command)
         seen.update(kind for kind in ("denied", "closed", "disabled") if getattr(rules, kind))
     assert seen == {"denied", "closed", "disabled"}
 
