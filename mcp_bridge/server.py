@@ -16,10 +16,11 @@ from .cleaning import clean_label, truncate
 from .connection import Connection
 from .deadline import happens
 from .errors import BridgeError, ServerUnavailable
+from .kept_sessions import KeptSessions
 from .pool import SessionPool, SpareBudget
 from .process.environment import starts_by_launcher
 from .server_config import ServerConfig
-from .session import FreshSessions, KeptSessions, Sessions
+from .session import FreshSessions, Sessions
 from .snapshot import Snapshots
 from .transport import Route, Surroundings
 
@@ -178,9 +179,9 @@ class Server:
         return connection
 
     async def _list(self) -> Listing:
-        kept = self.sessions.for_listing()
-        if kept is not None:
-            return await list_tools(kept, self.config.connect_timeout, asyncio.get_running_loop().time)
+        with self.sessions.for_listing() as kept:
+            if kept is not None:
+                return await list_tools(kept, self.config.connect_timeout, asyncio.get_running_loop().time)
         if not self._first_start:
             return await self._list_anew(self.config.connect_timeout)
         # Several first downloads by one launcher at once get in each other's way.

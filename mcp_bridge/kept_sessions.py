@@ -1,0 +1,167 @@
+"""Sessions that are kept: one for all calls of a server, or one for each chat."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from .backoff import Backoff
+from .connection import Connection
+from .errors import BridgeError, ServerUnavailable
+from .pool import SessionPool
+from .session import MAX_RETRY_SECONDS, RETRY_SECONDS
+
+
+class _Kept:
+    """A session that is kept, with the calls that are running on it."""
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.calls = 0
+        self.opening = asyncio.Lock()
+        self.retries = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS)
+        self.retry_at = 0.0
+        self.last_error: BridgeError | None = None
+        self.expiry: asyncio.TimerHandle | None = None
+
+
+class KeptSessions:
+    """One long-lived session for all calls or, `per_chat`, one for each chat.
+
+    A session that has ended is opened anew by the next call, unless the configuration says
+    not to `reopen` what the server ended; calls that want the same one wait for one opening.
+    It ends after `idle_timeout` without calls.
+    """
+
+    def __init__(self, pool: SessionPool, *, per_chat: bool) -> None:
+        self._pool = pool
+        self._per_chat = per_chat
+        self._kept: dict[str | None, _Kept] = {}
+
+    @asynccontextmanager
+    async def lease(self, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
+        key = chat if self._per_chat else None
+        kept = self._kept.setdefault(key, _Kept())
+        connection: Connection | None = None
+        self._begin(kept)
+        try:
+            connection = await self._open(kept, seconds)
+            yield connection
+        finally:
+            self._finish(key, kept, connection)
+
+    def offer(self, connection: Connection) -> None:
+        if self._per_chat or not connection.alive:
+            connection.close_soon()
+            return
+        kept = self._kept.setdefault(None, _Kept())
+        if kept.opening.locked() or (kept.connection is not None and kept.connection.alive):
+            connection.close_soon()  # a call has one, or will have it in a moment
+            return
+        kept.connection = connection
+        if not kept.calls:
+            self._rest(None, kept)
+
+    @contextmanager
+    def for_listing(self) -> Iterator[Connection | None]:
+        staying = [(key, kept) for key, kept in self._kept.items() if self._stays(kept.connection)]
+        if not staying:
+            yield None
+            return
+        key, kept = staying[-1]
+        connection = kept.connection
+        self._begin(kept)
+        try:
+            yield connection
+        finally:
+            self._finish(key, kept, connection)
+
+    def renew(self) -> None:
+        """Kept sessions hold state: they stay, for what they say themselves is current."""
+
+    async def close(self) -> None:
+        for kept in self._kept.values():
+            if kept.expiry is not None:
+                kept.expiry.cancel()
+        await self._pool.close()
+
+    def _begin(self, kept: _Kept) -> None:
+        """Somebody uses it: it is not ended meanwhile."""
+        kept.calls += 1
+        if kept.expiry is not None:
+            kept.expiry.cancel()
+
+    def _finish(self, key: str | None, kept: _Kept, connection: Connection | None) -> None:
+        kept.calls -= 1
+        if connection is not None and not connection.alive and connection is not kept.connection:
+            self._end_when_unused(connection)
+        elif not kept.calls:
+            self._rest(key, kept)
+
+    def _stays(self, connection: Connection | None) -> bool:
+        """Tell whether no other session may take its place; one that is lost then says why, to each who uses it."""
+        if connection is None:
+            return False
+        return connection.alive or (connection.lost and not self._pool.config.reopen)
+
+    async def _open(self, kept: _Kept, seconds: float) -> Connection:
+        async with kept.opening:
+            if not self._stays(kept.connection):
+                self._make_room()
+                former, kept.connection = kept.connection, None
+                if former is not None and not former.busy:
+                    former.close_soon()
+                kept.connection = await self._restart(kept, seconds)
+            assert kept.connection is not None
+            return kept.connection
+
+    async def _restart(self, kept: _Kept, seconds: float) -> Connection:
+        """Open a kept session anew, unless that has failed just now."""
+        loop = asyncio.get_running_loop()
+        wait = kept.retry_at - loop.time()
+        if kept.last_error is not None and wait > 0:
+            text = f"{kept.last_error.message} (next start in {wait:.0f} s)"
+            raise ServerUnavailable(text, server=self._pool.config.name)
+        try:
+            connection = await self._pool.open(seconds)
+        except BridgeError as error:
+            kept.last_error = error
+            kept.retry_at = loop.time() + kept.retries.lengthen()
+            raise
+        kept.retries.reset()
+        kept.last_error = None
+        return connection
+
+    def _make_room(self) -> None:
+        """End the chat session that has rested longest if `max_sessions` leaves no place."""
+        if self._pool.has_room():
+            return
+        for key, kept in list(self._kept.items()):
+            if not kept.calls and kept.connection is not None:
+                self._forget(key, kept)
+                return
+
+    def _rest(self, key: str | None, kept: _Kept) -> None:
+        """Nobody uses it now: end it at once if it is worn out, else after `idle_timeout`."""
+        if not self._stays(kept.connection):
+            self._forget(key, kept)
+            return
+        self._kept[key] = self._kept.pop(key, kept)  # the most recently used comes last
+        loop = asyncio.get_running_loop()
+        if kept.expiry is not None:
+            kept.expiry.cancel()
+        kept.expiry = loop.call_later(self._pool.config.idle_timeout, self._forget, key, kept)
+
+    def _forget(self, key: str | None, kept: _Kept) -> None:
+        if kept.expiry is not None:
+            kept.expiry.cancel()
+        if kept.connection is not None:
+            kept.connection.close_soon()
+        if self._kept.get(key) is kept:
+            del self._kept[key]
+
+    def _end_when_unused(self, connection: Connection) -> None:
+        """End a worn-out session that others may still be using, when their calls are done."""
+        if not connection.busy:
+            connection.close_soon()
