@@ -96,7 +96,7 @@ class PipeWriter(asyncio.BaseProtocol):
 
     def close(self) -> None:
         """Let the other side see the end now; what it did not take in time is dropped."""
-        if self._transport is not None and not self._lost:
+        if self._transport is not None and not self.is_closing():  # asyncio trips over a second abort
             self._transport.abort()
 
     def is_closing(self) -> bool:
