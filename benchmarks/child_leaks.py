@@ -58,7 +58,7 @@ def _marked(mark: str) -> set[int]:
     found = set()
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if process.environ().get("MCP_BRIDGE_SESSION") == mark:
+            if process.environ().get("MCP_BRIDGE_SESSION", "").startswith(mark):
                 found.add(process.pid)
     return found
 

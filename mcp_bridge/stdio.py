@@ -85,13 +85,14 @@ async def open_stdio(
 
     `limit` is the longest message taken, in bytes. Raises `ServerUnavailable` if it cannot be started.
     """
-    marked = replace(launch, env={**launch.env, MARKER_VARIABLE: guardian.marker})
+    number = guardian.number()
+    marked = replace(launch, env={**launch.env, MARKER_VARIABLE: guardian.mark(number)})
     try:
         running = await process.start(marked)
     except (OSError, ValueError) as error:
         reason = f"cannot start {launch.program}: {getattr(error, 'strerror', None) or error}"
         raise ServerUnavailable(redact(reason), server=server, cause="start") from error
-    guardian.watch(running.pid)
+    guardian.watch(running.pid, number)
     try:
         channel = StdioChannel(server, running, limit, redact)
         running.on_stderr_line = _StderrLog(server, redact, channel.asides)

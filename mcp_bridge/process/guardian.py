@@ -1,12 +1,14 @@
 """The parent's side of the guardian: who tells it which process groups to watch.
 
 One guardian per bridge, started with the first stdio server, POSIX only: on Windows a
-job object that closes with our process does the same.
+job object that closes with our process does the same. One that could not be started, or
+was killed, is started again with the next server.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
 import secrets
@@ -19,26 +21,44 @@ logger = logging.getLogger(__name__)
 MARKER_VARIABLE = "MCP_BRIDGE_SESSION"
 """Set in every server's environment, so that helpers which left its group are still found."""
 _SCRIPT = Path(__file__).with_name("guardian_process.py")
-_EXIT_SECONDS = 2.0
+_EXIT_SECONDS = 5.0
+"""How long the guardian may take to end, with helpers that ignore SIGTERM; without any it takes milliseconds."""
 
 
 class Guardian:
-    """Ends this bridge's servers when our own process is killed."""
+    """Ends this bridge's servers when our own process is killed, and what a server leaves when it ends."""
 
     def __init__(self) -> None:
         self.marker = secrets.token_hex(12)
+        """What the marks of all servers of this bridge begin with."""
         self._process: subprocess.Popen[bytes] | None = None
-        self._failed = sys.platform == "win32"
+        self._groups: dict[int, int] = {}
+        self._numbers = itertools.count(1)
+        self._warned = False
 
-    def watch(self, group: int) -> None:
-        """Have a process group ended if our process dies before `release`."""
-        if self._process is None and not self._failed:
-            self._start()
-        self._tell(f"+{group}\n")
+    def number(self) -> int:
+        """Return the number of the next server; its environment is to hold `mark` of it."""
+        return next(self._numbers)
+
+    def mark(self, number: int) -> str:
+        """Return the value of `MARKER_VARIABLE` for a server."""
+        return f"{self.marker}-{number}"
+
+    def watch(self, group: int, number: int) -> None:
+        """Have a server's process group ended if our process dies before `release`."""
+        if sys.platform == "win32":
+            return
+        self._groups[group] = number
+        if self._process is not None and self._process.poll() is None:
+            self._tell(f"+{group}\n")
+        elif self._start():
+            self._tell("".join(f"+{one}\n" for one in self._groups))
 
     def release(self, group: int) -> None:
-        """Forget a process group that has ended."""
-        self._tell(f"-{group}\n")
+        """Forget a server that has ended; what it started in groups of their own is ended now."""
+        number = self._groups.pop(group, None)
+        if number is not None:
+            self._tell(f"-{group}\n.{number}\n")
 
     def close(self) -> None:
         """End the guardian, and with it any helper that carries our marker and outlived its server."""
@@ -52,9 +72,15 @@ class Guardian:
         except subprocess.TimeoutExpired:
             logger.debug("the guardian process %s is still ending marked helpers", process.pid)
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
+        """Start the guardian, tell whether that was possible."""
+        if self._process is not None and self._process.stdin is not None:
+            logger.debug("the guardian has ended: status %s", self._process.returncode)
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+            self._process = None
         # -I -S: nothing of the bot's Python environment is imported, so it starts in milliseconds.
-        command = [sys.executable, "-I", "-S", str(_SCRIPT), str(os.getpid()), self._environment_entry()]
+        command = [sys.executable, "-I", "-S", str(_SCRIPT), str(os.getpid()), f"{MARKER_VARIABLE}={self.marker}"]
         try:
             self._process = subprocess.Popen(
                 command,
@@ -65,14 +91,14 @@ class Guardian:
                 start_new_session=True,
                 bufsize=0,
             )
-            if self._process.stdin is not None:
-                os.set_blocking(self._process.stdin.fileno(), False)
         except OSError as error:
-            self._failed = True
-            logger.warning("servers may outlive a killed bot: cannot start the guardian: %s", error)
-
-    def _environment_entry(self) -> str:
-        return f"{MARKER_VARIABLE}={self.marker}"
+            level = logging.DEBUG if self._warned else logging.WARNING
+            logger.log(level, "servers may outlive a killed bot: cannot start the guardian: %s", error)
+            self._warned = True
+            return False
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+        return True
 
     def _tell(self, line: str) -> None:
         if self._process is not None and self._process.stdin is not None:

@@ -40,6 +40,7 @@ MODULES = (
     "modes_security",
     "modes_leaks",
     "modes_soak",
+    "modes_helpers",
 )
 
 
