@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -253,3 +254,25 @@ class TestLedger:
         hours = ledger.per_hour(1000 * 3600 + 20.0, 3)
         assert hours == [(998 * 3600.0, 0), (999 * 3600.0, 0), (1000 * 3600.0, 1)]
         assert ledger.per_hour(5 * 3600.0, 6)[0] == (0.0, 0)  # long ago: forgotten
+
+    @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["ok", "timeout", "denied"]), st.floats(0, 9))))
+    def test_counts_survive_a_reload_of_the_host(self, calls: list[tuple[str, Any, float]]) -> None:
+        ledger = Ledger()
+        for server, outcome, seconds in calls:
+            ledger.add(CallRecord(7200.0, server, "t", "qq:group:1", "qq:1", seconds, outcome, error="why"))
+        text = json.dumps(ledger.to_json())
+        assert "qq:" not in text
+        other = Ledger()
+        other.restore(json.loads(text))
+        for server in "ab":
+            assert other.server(server) == ledger.server(server)
+            assert other.tool(server, "t") == ledger.tool(server, "t")
+        assert other.per_hour(7200.0) == ledger.per_hour(7200.0)
+
+    @pytest.mark.parametrize("stored", [{}, {"tools": [[1]], "servers": [], "hours": []}, {"tools": 5}])
+    def test_what_was_not_stored_by_us_changes_nothing(self, stored: dict[str, Any]) -> None:
+        ledger = Ledger()
+        ledger.add(CallRecord(0.0, "s", "t", None, None, 1.0, "ok"))
+        with pytest.raises((TypeError, ValueError, KeyError)):
+            ledger.restore(stored)
+        assert ledger.server("s").calls == 1

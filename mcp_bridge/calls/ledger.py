@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, deque
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 Outcome = Literal["ok", "tool_error", "denied", "unavailable", "timeout", "cancelled", "failed"]
 """`tool_error`: the tool itself reported one; `failed`: something that should not happen."""
@@ -82,6 +83,24 @@ class Ledger:
         for old in [one for one in self._hours if one <= hour - KEPT_HOURS]:
             del self._hours[old]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts, without single calls and who made them, for `restore`."""
+        return {
+            "tools": [[*key, asdict(figures) | {"times": list(figures.times)}] for key, figures in self._tools.items()],
+            "servers": [[key, asdict(one) | {"times": list(one.times)}] for key, one in self._servers.items()],
+            "hours": list(self._hours.items()),
+        }
+
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Go on with the counts of an earlier ledger.
+
+        Raises `TypeError`, `ValueError` or `KeyError` if these are none.
+        """
+        tools = {(server, tool): _figures(counts) for server, tool, counts in stored["tools"]}
+        servers = {server: _figures(counts) for server, counts in stored["servers"]}
+        hours = Counter({int(hour): int(count) for hour, count in stored["hours"]})
+        self._tools, self._servers, self._hours = tools, servers, hours
+
     def recent(self) -> list[CallRecord]:
         """Return the last calls, the latest first."""
         return list(reversed(self._recent))
@@ -98,3 +117,9 @@ class Ledger:
         """Return how many calls began in each of the last hours (Unix time of its beginning, count), oldest first."""
         last = int(now // 3600)
         return [(hour * 3600.0, self._hours[hour]) for hour in range(last - hours + 1, last + 1)]
+
+
+def _figures(counts: Mapping[str, Any]) -> Figures:
+    numbers = {name: int(counts[name]) for name in ("calls", "failures", "denied")}
+    times = deque(map(float, counts["times"]), maxlen=KEPT_TIMES)
+    return Figures(**numbers, last_error=str(counts["last_error"]), times=times)

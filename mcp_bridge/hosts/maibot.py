@@ -10,6 +10,7 @@ instance fails to load, the host goes back to the old one.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -89,6 +90,7 @@ class McpBridgePlugin(OwnerComponents):
         self.stop_errands()
         bridge, self._bridge = self._bridge, None
         if bridge is not None:
+            self._keep_counts(bridge)
             bridge.close_soon(HANDOVER_SECONDS)
 
     async def on_config_update(self, scope: str, config_data: dict[str, Any], version: str) -> None:
@@ -121,6 +123,10 @@ class McpBridgePlugin(OwnerComponents):
         return Path(self.ctx.paths.data_dir)
 
     @property
+    def _counts_file(self) -> Path:
+        return self._data_dir / "counts.json"
+
+    @property
     def _state_file(self) -> Path:
         return self._data_dir / "reload.json"
 
@@ -131,11 +137,26 @@ class McpBridgePlugin(OwnerComponents):
         self._bridge = BridgeThread(
             switches.apply(self._servers), data_dir=self._data_dir, on_change=self._changed, confirm=self._confirm
         )
+        if is_own_reload(self._state_file):
+            self._restore_counts(self._bridge)
         self._bridge.start()
         try:
             note_bot(FOLDER / "config.toml", self._data_dir.absolute())
         except OSError as error:
             logger.debug("no note for the command line: %s", error)
+
+    def _keep_counts(self, bridge: BridgeThread) -> None:
+        """Write the counts of calls down for the next generation: a reload is none of the owner's business."""
+        try:
+            self._counts_file.write_text(json.dumps(bridge.ledger.to_json()), "utf-8")
+        except (OSError, ValueError) as error:
+            logger.debug("the counts of calls begin anew: %s", error)
+
+    def _restore_counts(self, bridge: BridgeThread) -> None:
+        try:
+            bridge.ledger.restore(json.loads(self._counts_file.read_text("utf-8")))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            logger.debug("the counts of calls begin anew: %s", error)
 
     def _adopt(self, config: Mapping[str, Any], parsed: BridgeConfig) -> None:
         self._running_config, self._servers = config, parsed

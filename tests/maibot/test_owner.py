@@ -117,9 +117,12 @@ def test_a_user_who_calls_too_often_is_told_to_wait_and_a_picture_reaches_the_ch
 
 def test_a_server_is_switched_off_in_the_chat_and_stays_off(owned: RealHost) -> None:
     """Also after the plugin was loaded again; and comes back."""
+    owned.call("mcp_asking_pid")
     owned.write("/mcp off open", user=OWNER)
     owned.wait_to_hear("open 已关闭")
     owned.wait_for_tools("mcp_asking_pid", without=["mcp_open_pid"])
+    owned.write("/mcp", user=OWNER)
+    owned.wait_to_hear("● asking：就绪，4 个工具，调用 1 次")
     owned.reload()
     owned.wait_for_tools("mcp_asking_pid", without=["mcp_open_pid"])
     owned.write("/mcp", user=OWNER)
