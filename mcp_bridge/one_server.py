@@ -111,8 +111,7 @@ class OneServer:
             # Not `wait_for`: who cancelled it, the caller or `close`, must be told apart.
             await asyncio.wait({waiting}, timeout=seconds)
             if not waiting.done():
-                text = f"MCP server '{self.config.name}': no answer within {seconds:g} s (execution_timeout)"
-                raise CallTimeout(text, server=self.config.name)
+                raise CallTimeout(f"no answer within {seconds:g} s (execution_timeout)", server=self.config.name)
         finally:
             waiting.cancel()
         if waiting.cancelled():

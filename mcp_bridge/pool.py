@@ -71,7 +71,7 @@ class SessionPool:
                 text = f"{busy}; none was free within {round(seconds, 1):g} s"
                 raise ServerUnavailable(text, server=self.config.name)
         if self._closed:
-            raise ServerUnavailable("the bridge is closed", server=self.config.name)
+            raise ServerUnavailable("the bridge is shut down", server=self.config.name)
         connection = self._connect()
         self._live.add(connection)
         connection.owner.add_done_callback(lambda task: self._forget(connection))

@@ -17,11 +17,11 @@ _ADVICE: Mapping[type[BridgeError], str] = {
 _OTHER_ADVICE = "Answer without this tool."
 
 
-def tell_error(error: BridgeError, server: str | None = None) -> str:
-    """Return the text for a call that could not be made; it names the server if there is one."""
+def tell_error(error: BridgeError, server: str | None = None, tool: str | None = None) -> str:
+    """Return the text for a call that could not be made; it names the server if there is one, and its tool."""
     text = error.message
     if server is not None and f"'{server}'" not in text:
-        text = f"MCP server '{server}': {text}"
+        text = f"MCP server '{server}': {text}" if tool is None else f"tool '{tool}' of MCP server '{server}': {text}"
     return f"{text}. {_ADVICE.get(type(error), _OTHER_ADVICE)}"
 
 

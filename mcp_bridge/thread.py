@@ -143,7 +143,7 @@ class BridgeThread:
             self._started.wait(START_SECONDS)  # only a call right after `start` has anything to wait for
         loop = self._loop
         if not self._started.is_set() or loop is None or self._closed:
-            raise ServerUnavailable("the bridge is not running")
+            raise ServerUnavailable("the bridge is shut down" if self._closed else "the bridge is not running")
         return asyncio.run_coroutine_threadsafe(make(), loop)
 
     async def _call(

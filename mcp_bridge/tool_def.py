@@ -67,7 +67,7 @@ def make_tool_def(tool: Tool, server: ServerConfig, running: Callable[[], Bridge
             result = _result(tool, server, running(), kwargs)
         except BridgeError as error:
             logger.error("%s failed: %s", tool.name, error.message)
-            return tell_error(error, tool.server)
+            return tell_error(error, tool.server, tool.remote_name)
         text = tell_result(result, tool.server, tool.remote_name)
         if result.is_error:
             raise ToolExecutionError(text, server=tool.server)
@@ -79,7 +79,7 @@ def make_tool_def(tool: Tool, server: ServerConfig, running: Callable[[], Bridge
 
 def _result(tool: Tool, server: ServerConfig, bridge: BridgeThread | None, arguments: dict[str, Any]) -> ToolResult:
     if bridge is None:
-        raise ServerUnavailable("it is shut down", server=tool.server)
+        raise ServerUnavailable("the bridge is shut down", server=tool.server)
     future = bridge.submit(tool.name, arguments)
     try:
         return future.result(_longest_call(server))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .blocks import ToolResponse, readable_content
 from .catalog import Tool
+from .errors import BridgeError
 from .result import ToolResult
 from .schema import rename_parameters
-from .telling import tell_result
+from .telling import tell_error, tell_result
 
 if TYPE_CHECKING:
     from ._sdk import CallToolResult
@@ -27,7 +28,8 @@ class MCPToolFunction:
 
     `description` and `inputSchema` are what a model is shown; both are this object's own.
     Gives a `ToolResponse` or, with `wrap_tool_result` false, the SDK's `CallToolResult`. An error
-    that the tool reports is part of it. Raises `ServerUnavailable`, `CallTimeout` or `ToolNotFound`.
+    that the tool reports is part of it. Raises `ServerUnavailable`, `CallTimeout` or `ToolNotFound`, whose
+    text says what failed, for which server, and what to try: hosts show it to the model.
     """
 
     def __init__(
@@ -83,7 +85,11 @@ class MCPToolFunction:
 
     async def _run(self, arguments: Mapping[str, Any], seconds: float | None) -> ToolResult:
         own = {self._original.get(name, name): value for name, value in arguments.items()}
-        return await self._call(self.mcp_tool.name, own, seconds)
+        try:
+            return await self._call(self.mcp_tool.name, own, seconds)
+        except BridgeError as error:
+            error.args = (tell_error(error, self.mcp_name, self.mcp_tool.remote_name),)
+            raise
 
     def _content(self, result: ToolResult) -> list[dict[str, Any]]:
         marked = tell_result(result, self.mcp_name, self.mcp_tool.remote_name) if self.wrap_tool_result else result.text

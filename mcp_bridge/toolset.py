@@ -127,7 +127,7 @@ class McpToolset(ABC, Generic[_Params]):
             except BridgeError as error:
                 if isinstance(error, ServerUnavailable) and not self._auto_reconnect:
                     self._life.lose(thread, error.message)
-                return tell_error(error, tool.server)
+                return tell_error(error, tool.server, tool.remote_name)
             return tell_result(result, tool.server, tool.remote_name)
 
         function = make_function(tool.name, tool.description, tool.input_schema, call)

@@ -89,7 +89,7 @@ def create_mcp_tool_class(tool: Tool, bridge: Caller, base: type[Any] = BaseTool
         try:
             result = await bridge.call(tool.name, arguments, chat=chat, user=user)
         except BridgeError as error:
-            result = ToolResult(tell_error(error, tool.server), is_error=True)
+            result = ToolResult(tell_error(error, tool.server, tool.remote_name), is_error=True)
         else:
             result = replace(result, text=tell_result(result, tool.server, tool.remote_name))
         answer = getattr(self, "answer", None)

@@ -146,17 +146,18 @@ async def answer_calls(
 
     `on_answer` is told of each as it comes.
     """
-    servers = {tool.name: tool for tool in bridge.tools(chat, user)}
+    tools = {tool.name: tool for tool in bridge.tools(chat, user)}
 
     async def answer(call: ToolCall) -> dict[str, Any]:
-        tool = servers.get(call.name)
+        tool = tools.get(call.name)
         started = time.monotonic()
         try:
             result = await bridge.call(call.name, call.arguments, chat=chat, user=user)
             text = tell_result(result, tool.server, tool.remote_name) if tool else result.text
             failed = result.is_error
         except BridgeError as error:
-            text, failed = tell_error(error, error.server), True
+            text = tell_error(error, tool.server, tool.remote_name) if tool else tell_error(error, error.server)
+            failed = True
         on_answer(Answer(call, text, failed, time.monotonic() - started))
         return {"role": "tool", "tool_call_id": call.id, "content": text}
 
