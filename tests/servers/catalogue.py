@@ -37,6 +37,7 @@ MODULES = (
     "modes_names",
     "modes_addresses",
     "modes_arguments",
+    "modes_kitchen",
     "modes_security",
     "modes_leaks",
     "modes_soak",
