@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .errors import ToolNotFound as ToolNotFound
     from .hosts.base_tool import BaseTool as BaseTool
     from .hosts.base_tool import create_mcp_tool_class as create_mcp_tool_class
-    from .lifetime import ToolsetState as ToolsetState
+    from .one_server import ToolsetState as ToolsetState
     from .registry import MCPManager as MCPManager
     from .registry_config import MCPConfigLoader as MCPConfigLoader
     from .registry_config import MCPServerConfig as MCPServerConfig
@@ -77,7 +77,7 @@ _HOME = {
     "McpToolset": ".toolset",
     "RemoteMcpToolset": ".toolset",
     "RemoteServerParams": ".server_params",
-    "ToolsetState": ".lifetime",
+    "ToolsetState": ".one_server",
     "MCPToolFunction": ".tool_function",
 }
 

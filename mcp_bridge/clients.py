@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 from .hosts.agentscope import tool_function_class
 from .one_server import OneServer
 from .result import ToolResult
+from .server_params import KEPT_SESSION, checked_config_of_one
 from .tool_function import MCPToolFunction
 
-KEPT_SECONDS = 10 * 365 * 86_400.0
-"""How long the session of a stateful client may rest: closing the client ends it, not age."""
 _TEXT_OPTIONS = ("encoding", "encoding_error_handler")  # agentscope's; MCP is UTF-8, and the rest is replaced
 _Stateful = TypeVar("_Stateful", bound="_StatefulClient")
 
@@ -30,9 +29,11 @@ class _Client:
     _strategy: ClassVar[Mapping[str, Any]] = {"session": "fresh", "warm": 0}
 
     def __init__(self, name: str, entry: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        stated = {**self._strategy, **entry, **options}
+        """Raises `ConfigError` if the entry cannot be used, and `TypeError` for an option that there is not."""
+        config = checked_config_of_one(name, {**self._strategy, **entry, **options})
         self.name = name
-        self._server = OneServer(name, {key: value for key, value in stated.items() if value is not None})
+        self._config = config.servers[0]
+        self._server = OneServer(name, lambda: config)
 
     @property
     def is_connected(self) -> bool:
@@ -42,7 +43,7 @@ class _Client:
     async def list_tools(self) -> list[MCPToolFunction]:
         """Return the tools, from memory once they are known; new objects each time. Raises `ServerUnavailable`."""
         make = await self._maker()
-        return [make(tool) for tool in await self._server.tools()]
+        return [make(tool) for tool in self._server.tools()]
 
     async def get_callable_function(
         self, func_name: str, wrap_tool_result: bool = True, execution_timeout: float | None = None
@@ -73,12 +74,12 @@ class _Client:
     async def _maker(self) -> Callable[..., MCPToolFunction]:
         await self._prepare()
         make = await asyncio.to_thread(tool_function_class)
-        return partial(make, self._call, max_chars=self._server.config.max_result_chars)
+        return partial(make, self._call, max_chars=self._config.max_result_chars)
 
 
 class _StatefulClient(_Client):
     is_stateful = True
-    _strategy: ClassVar[Mapping[str, Any]] = {"session": "shared", "idle_timeout": KEPT_SECONDS}
+    _strategy: ClassVar[Mapping[str, Any]] = KEPT_SESSION
 
     async def connect(self) -> None:
         """Start the server and its session. Raises `ServerUnavailable`, and `RuntimeError` if connected."""

@@ -1,6 +1,6 @@
 """One server behind a bridge on its own thread, opened and closed by whoever asks, in any order.
 
-Any task of any loop may use it, since nothing of it lives in the caller's loop.
+Any task of any loop, and any thread, may use it, since nothing of it lives in the caller's loop.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ import asyncio
 import concurrent.futures
 import difflib
 import logging
+import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any
 
-from .catalog import MAX_TOOLS, Tool
+from .bridge import ServerStatus
+from .catalog import Tool
 from .cleaning import clean_label, truncate
-from .config import parse_config
-from .errors import CallTimeout, ConfigError, ServerUnavailable
+from .config import BridgeConfig
+from .errors import CallTimeout, McpSessionNotEstablishedError, ServerUnavailable
 from .result import ToolResult
 from .thread import BridgeThread
 
@@ -29,81 +32,101 @@ CLOSE_SECONDS = 20.0
 _NEAR_NAMES = 5
 
 
+class ToolsetState(str, Enum):
+    """Where a toolset, or any one server, is in its life; equal to its name in lower case."""
+
+    CREATED = "created"
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    DISCONNECTING = "disconnecting"
+    DISCONNECTED = "disconnected"
+    __str__ = str.__str__
+
+
 class OneServer:
-    """A configured server; closed by itself when nobody refers to this object any more."""
+    """Owns the `BridgeThread` of a server from `open` to `close`, as often as that happens.
 
-    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
-        """Check the entry, which may hold `${VAR}` as in a configuration file; nothing is started.
+    Closed by itself when nobody refers to this object any more.
+    """
 
-        Raises `ConfigError` if the entry cannot be used, and `TypeError` for a key that there is not.
-        """
-        self._config = parse_config({"mcp": {"max_tools": MAX_TOOLS, "servers": {name: entry}}})
-        self.config = self._config.servers[0]
-        if self.config.warnings:
-            raise TypeError(f"MCP server '{name}': {'; '.join(self.config.warnings)}")
-        if self.config.error:
-            raise ConfigError(f"MCP server '{name}': {self.config.error}")
+    def __init__(self, name: str, config: Callable[[], BridgeConfig], fix: str = "connect it first") -> None:
+        """`config` is asked at each start, for a configuration with this one server; `fix` says how to open it."""
+        self.name = name
+        self.state = ToolsetState.CREATED
+        self._config = config
+        self._fix = fix
+        self._loss = ""
         self._bridge: BridgeThread | None = None
-        self._end: weakref.finalize[Any, Any] | None = None
+        self._limit = 0.0
+        self._lock = threading.Lock()  # for state and bridge together
         self._running: set[concurrent.futures.Future[ToolResult]] = set()
-        self.is_open = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.state is ToolsetState.CONNECTED
 
     async def open(self) -> None:
-        """Start the server, unless it is open, and wait for it. Raises `ServerUnavailable`."""
+        """Start the server, unless it is open, and wait for it. Raises `ServerUnavailable`, and is closed then."""
         if self.is_open:
             return
-        bridge = self._bridge
-        if bridge is None:
-            bridge = self._bridge = BridgeThread(self._config)
-            self._end = weakref.finalize(self, bridge.close_soon)
-            bridge.start()
-        limit = max(self.config.connect_timeout, self.config.first_start_timeout) + START_MARGIN_SECONDS
+        if self.state in (ToolsetState.DISCONNECTING, ToolsetState.DISCONNECTED):
+            await self.close()  # what was lost may still be ending
+        with self._lock:
+            begins = self._bridge is None
+            bridge = self._bridge = self._bridge or self._start()
         try:
-            await asyncio.to_thread(bridge.wait_ready, limit)
-        except asyncio.CancelledError:
-            self._begin_to_close()
+            await asyncio.to_thread(bridge.wait_ready, self._limit)
+            self._require_ready(bridge)
+        except BaseException:
+            if begins:  # also when cancelled: nobody else would end it
+                await self._end(bridge)
             raise
-        closed = self._bridge is not bridge
-        status = bridge.status()
-        if status and status[0].state == "ready" and not closed:
-            self.is_open = True
-            return
-        if not closed:
-            await self.close()
-        reason = status[0].reason if status else ""
-        raise self._unavailable(reason or ("it was closed while it was starting" if closed else "it does not start"))
 
-    async def tools(self, *, anew: bool = False) -> list[Tool]:
-        """Return the tools as last listed, or `anew`. Raises `ServerUnavailable` if it cannot be used now."""
-        bridge = self._opened()
-        if anew:
-            await bridge.refresh()
-        status = bridge.status()[0]
-        if status.state == "failed":
+    def bridge(self) -> BridgeThread:
+        """Return the bridge. Raises `McpSessionNotEstablishedError` with the fix if the server is not open."""
+        bridge = self._bridge
+        if bridge is None or not self.is_open:
+            text = f"not connected to MCP server '{self.name}' (state: {self.state}{self._loss}): {self._fix}"
+            raise McpSessionNotEstablishedError(text, server=self.name)
+        return bridge
+
+    async def refresh(self) -> None:
+        """List the tools anew. Raises `ServerUnavailable` if the server does not give them."""
+        bridge = self.bridge()
+        await bridge.refresh()
+        self._require_ready(bridge)
+
+    def tools(self) -> list[Tool]:
+        """Return the tools as last listed. Raises `ServerUnavailable` if the server was given up."""
+        bridge = self.bridge()
+        status = _status(bridge)
+        if status is not None and status.state == "failed":
             raise self._unavailable(status.reason)
         return bridge.tools()
 
     async def find(self, name: str) -> Tool:
         """Return a tool by the server's own name for it, or its public one, listing anew if it is not known.
 
-        Raises `ValueError` with similar names if there is none, else as `tools`.
+        Raises `ValueError` with similar names if there is none, else as `tools` and `refresh`.
         """
         for anew in (False, True):
-            tools = await self.tools(anew=anew)
+            if anew:
+                await self.refresh()
+            tools = self.tools()
             for tool in tools:
                 if name in (tool.remote_name, tool.name):
                     return tool
         names = [truncate(clean_label(tool.remote_name), 80) for tool in tools]
         near = difflib.get_close_matches(name, names, _NEAR_NAMES, cutoff=0.3) or names[:_NEAR_NAMES]
         hint = f"near: {', '.join(near)}" if near else "it has none"
-        raise ValueError(f"MCP server '{self.config.name}' has no tool '{name}'; {hint}")
+        raise ValueError(f"MCP server '{self.name}' has no tool '{name}'; {hint}")
 
     async def call(self, name: str, arguments: Mapping[str, Any], seconds: float | None = None) -> ToolResult:
         """Call a tool by its public name; `seconds` limits the call further than the configuration.
 
         Raises what `Bridge.call` raises, and `ServerUnavailable` when it is closed meanwhile.
         """
-        future = self._opened().submit(name, arguments)
+        future = self.bridge().submit(name, arguments)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         waiting = asyncio.wrap_future(future)
@@ -111,34 +134,72 @@ class OneServer:
             # Not `wait_for`: who cancelled it, the caller or `close`, must be told apart.
             await asyncio.wait({waiting}, timeout=seconds)
             if not waiting.done():
-                raise CallTimeout(f"no answer within {seconds:g} s (execution_timeout)", server=self.config.name)
+                raise CallTimeout(f"no answer within {seconds:g} s (execution_timeout)", server=self.name)
         finally:
             waiting.cancel()
         if waiting.cancelled():
             raise self._unavailable("it was closed while the call was running")
         return waiting.result()
 
-    async def close(self) -> bool:
-        """End running calls, the sessions and the server; tell whether all has ended. Safe to repeat."""
-        bridge = self._begin_to_close()
-        if bridge is None or await asyncio.to_thread(bridge.join, CLOSE_SECONDS):
-            return True
-        logger.warning("MCP server '%s' did not end within %g s", self.config.name, CLOSE_SECONDS)
-        return False
+    def lose(self, bridge: BridgeThread, reason: str) -> None:
+        """Be closed at once, since the connection is of no use; its bridge ends in the background."""
+        with self._lock:
+            if self._bridge is bridge and self.is_open:
+                self.state, self._loss = ToolsetState.DISCONNECTED, f", after this: {reason}"
+        bridge.close_soon()
 
-    def _begin_to_close(self) -> BridgeThread | None:
-        bridge, self._bridge, self.is_open = self._bridge, None, False
-        for future in tuple(self._running):
-            future.cancel()
-        if self._end is not None:
-            self._end()
+    async def close(self) -> bool:
+        """End the server; tell whether all has ended. Safe to repeat.
+
+        Calls that `call` began are ended at once. Others on the bridge may finish, later than this if need be.
+        """
+        bridge = self._bridge
+        return bridge is None or await self._end(bridge)
+
+    def _start(self) -> BridgeThread:
+        config = self._config()
+        bridge = BridgeThread(config)
+        limits = [max(server.connect_timeout, server.first_start_timeout) for server in config.servers]
+        self._limit = max(limits, default=0.0) + START_MARGIN_SECONDS
+        self.state, self._loss = ToolsetState.CONNECTING, ""
+        weakref.finalize(self, bridge.close_soon)
+        bridge.start()
         return bridge
 
-    def _opened(self) -> BridgeThread:
-        if self._bridge is None:
-            raise self._unavailable("it is closed")
-        return self._bridge
+    async def _end(self, bridge: BridgeThread) -> bool:
+        with self._lock:
+            if self._bridge is bridge:
+                self.state = ToolsetState.DISCONNECTING
+                for future in tuple(self._running):
+                    future.cancel()
+        bridge.close_soon()
+        try:
+            ended = await asyncio.to_thread(bridge.join, CLOSE_SECONDS)
+            if not ended:
+                text = "MCP server '%s' did not end within %g s: it does when its calls have"
+                logger.warning(text, self.name, CLOSE_SECONDS)
+            return ended
+        finally:
+            with self._lock:
+                if self._bridge is bridge:
+                    self._bridge, self.state = None, ToolsetState.DISCONNECTED
+
+    def _require_ready(self, bridge: BridgeThread) -> None:
+        """Be open if the server is ready; else raise what is the matter."""
+        status = _status(bridge)
+        ready = status is not None and status.state == "ready"
+        with self._lock:
+            wanted = self._bridge is bridge and self.state in (ToolsetState.CONNECTING, ToolsetState.CONNECTED)
+            if ready and wanted:
+                self.state = ToolsetState.CONNECTED
+                return
+        reason = status.reason if status is not None and not ready else ""
+        raise self._unavailable(reason or ("it does not start" if wanted else "it was closed while it was starting"))
 
     def _unavailable(self, reason: str) -> ServerUnavailable:
-        name = self.config.name
-        return ServerUnavailable(f"MCP server '{name}' is not available: {reason}", server=name)
+        return ServerUnavailable(f"MCP server '{self.name}' is not available: {reason}", server=self.name)
+
+
+def _status(bridge: BridgeThread) -> ServerStatus | None:
+    """Return the state of the one server, None if the bridge has not come so far."""
+    return next(iter(bridge.status()), None)

@@ -1,4 +1,4 @@
-"""How a program names a server to a toolset, and the configuration entry that this makes."""
+"""How a program names its one server, and the configuration that this makes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from .catalog import MAX_TOOLS
+from .config import BridgeConfig, parse_config
+from .errors import ConfigError
+
+KEPT_SESSION: Mapping[str, Any] = {"session": "shared", "idle_timeout": 10 * 365 * 86_400.0}
+"""Keys of a server with one session for as long as its program keeps it open: closing ends it, not age."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,26 @@ def remote_entry(params: RemoteServerParams) -> dict[str, Any]:
         "bearer": params.bearer_token or None,
         "transport": params.transport,
     }
+
+
+def config_of_one(name: str, entry: Mapping[str, Any]) -> BridgeConfig:
+    """Return the configuration of a server alone, all of whose tools are offered.
+
+    The entry may hold `${VAR}` as in a file, and None for what is not stated; what is wrong in it is
+    found when the server is started.
+    """
+    return parse_config({"mcp": {"max_tools": MAX_TOOLS, "servers": {name: entry}}})
+
+
+def checked_config_of_one(name: str, entry: Mapping[str, Any]) -> BridgeConfig:
+    """Return the same. Raises `ConfigError` if the entry cannot be used, and `TypeError` for an unknown key."""
+    config = config_of_one(name, entry)
+    for server in config.servers:
+        if server.warnings:
+            raise TypeError(f"MCP server '{name}': {'; '.join(server.warnings)}")
+        if server.error:
+            raise ConfigError(f"MCP server '{name}': {server.error}")
+    return config
 
 
 def _text(value: object) -> object:

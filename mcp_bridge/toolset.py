@@ -14,19 +14,17 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from .catalog import MAX_TOOLS, Tool
-from .config import BridgeConfig, parse_config
+from .catalog import Tool
+from .config import BridgeConfig
 from .errors import BridgeError, ServerUnavailable
-from .lifetime import Lifetime, ToolsetState
 from .naming import assign_names
-from .server_params import LocalServerParams, RemoteServerParams, local_entry, remote_entry
+from .one_server import OneServer, ToolsetState
+from .server_params import KEPT_SESSION, LocalServerParams, RemoteServerParams, config_of_one, local_entry, remote_entry
 from .signature import ToolFunction, make_function
 from .telling import tell_error, tell_result
 
 _Params = TypeVar("_Params")
 _Toolset = TypeVar("_Toolset", bound="McpToolset[Any]")
-
-KEEP_SECONDS = 10 * 365 * 86400.0  # a session may be idle until `disconnect`
 
 
 class McpToolset(ABC, Generic[_Params]):
@@ -52,7 +50,9 @@ class McpToolset(ABC, Generic[_Params]):
         self._filter = [tool_filter] if isinstance(tool_filter, str) else tool_filter
         self._prefix = tool_prefix
         self._auto_reconnect = auto_reconnect
-        self._life = Lifetime(name, self._config)
+        self._server = OneServer(
+            name, self._config, "call 'await toolset.connect()' first, or use 'async with toolset:'"
+        )
 
     @abstractmethod
     def _entry(self) -> dict[str, Any]:
@@ -60,11 +60,11 @@ class McpToolset(ABC, Generic[_Params]):
 
     @property
     def state(self) -> ToolsetState:
-        return self._life.state
+        return self._server.state
 
     @property
     def is_connected(self) -> bool:
-        return self._life.state is ToolsetState.CONNECTED
+        return self._server.is_open
 
     async def __aenter__(self: _Toolset) -> _Toolset:
         await self.connect()
@@ -80,22 +80,22 @@ class McpToolset(ABC, Generic[_Params]):
 
         Raises `ServerUnavailable` with the server's reason, and leaves the toolset disconnected.
         """
-        await self._life.connect()
+        await self._server.open()
 
     async def disconnect(self) -> None:
         """Let running calls finish and end the server; does nothing if that is done."""
-        await self._life.disconnect()
+        await self._server.close()
 
     async def refresh_tools(self) -> None:
         """Read the server's tools anew. Raises `ServerUnavailable` if it does not give them."""
-        await self._life.refresh()
+        await self._server.refresh()
 
     def get_tools(self) -> list[ToolFunction]:
         """Return an `async def` function for each tool, as the server lists them now.
 
         A function returns text, also for a failure; it raises only if the toolset is not connected.
         """
-        named = {tool.name: tool for tool in self._life.thread().tools()}
+        named = {tool.name: tool for tool in self._server.bridge().tools()}
         if self._prefix is not None:
             own = assign_names(named.values(), prefix=self._prefix)
             named = {tool.name: replace(tool, name=name) for name, tool in own.items()}
@@ -108,8 +108,7 @@ class McpToolset(ABC, Generic[_Params]):
         return [make(t.name, t.description, execute=one, parameters=copy.deepcopy(t.input_schema)) for one, t in tools]
 
     def _config(self) -> BridgeConfig:
-        entry = {**self._entry(), "session": "shared", "idle_timeout": KEEP_SECONDS}
-        config = parse_config({"mcp": {"max_tools": MAX_TOOLS, "servers": {self.name: entry}}})
+        config = config_of_one(self.name, {**self._entry(), **KEPT_SESSION})
         return replace(config, servers=tuple(replace(one, reopen=self._auto_reconnect) for one in config.servers))
 
     def _wants(self, tool: Tool) -> bool:
@@ -121,12 +120,12 @@ class McpToolset(ABC, Generic[_Params]):
         """Return the function for a tool that the bridge knows by `name`."""
 
         async def call(arguments: dict[str, Any]) -> str:
-            thread = self._life.thread()
+            bridge = self._server.bridge()
             try:
-                result = await thread.call(name, arguments)
+                result = await bridge.call(name, arguments)
             except BridgeError as error:
                 if isinstance(error, ServerUnavailable) and not self._auto_reconnect:
-                    self._life.lose(thread, error.message)
+                    self._server.lose(bridge, error.message)
                 return tell_error(error, tool.server, tool.remote_name)
             return tell_result(result, tool.server, tool.remote_name)
 

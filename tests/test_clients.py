@@ -114,7 +114,7 @@ async def test_a_stateful_client_keeps_its_session_until_it_is_reset() -> None:
 async def test_a_stateful_client_is_never_too_old() -> None:
     """Sessions of a bridge end when they have rested for `idle_timeout`; this one only when it is closed."""
     client = stdio("normal")
-    assert client._server.config.idle_timeout > 365 * 86_400
+    assert client._config.idle_timeout > 365 * 86_400
     async with stdio("normal", "tools=count", idle_timeout=0.2) as impatient:
         assert texts(await call(impatient, "count")) == "1"
         await asyncio.sleep(1)
@@ -207,6 +207,16 @@ async def test_giving_up_connecting_leaves_nothing_behind(before: set[int]) -> N
         await asyncio.wait_for(client.connect(), 0.5)
     assert not client.is_connected
     await until(lambda: not children() - before)
+
+
+async def test_who_gives_up_connecting_does_not_take_the_server_from_others() -> None:
+    client = stdio("slow_init", "delay=1")
+    first, second = (asyncio.create_task(client.connect()) for _ in range(2))
+    await asyncio.sleep(0.3)
+    second.cancel()
+    await first
+    assert texts(await call(client, "echo", text="x")) == "x"
+    await client.close()
 
 
 async def test_closing_while_connecting_ends_both(before: set[int]) -> None:
@@ -344,7 +354,7 @@ async def test_no_shape_of_a_result_gets_lost() -> None:
             raw = await call(client, shape, wrap=False)
             assert blocks, shape
             assert {block["type"] for block in blocks} <= {"text", "image", "audio"}, shape
-            assert len(texts(blocks)) <= client._server.config.max_result_chars + 200, shape
+            assert len(texts(blocks)) <= client._config.max_result_chars + 200, shape
             assert isinstance(raw, mcp.types.CallToolResult), shape
             assert raw.model_dump(by_alias=True)["isError"] == blocks.is_error, shape
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import json
 import sys
@@ -32,7 +33,7 @@ from mcp_bridge.signature import MAX_DOC_CHARS, make_function
 
 from .cases.remote import remote
 from .cases.server_log import ServerLog
-from .conftest import GENEROUS, ODD_SERVER, alive, until
+from .conftest import GENEROUS, ODD_SERVER, alive, children, until
 from .test_schema_properties import junk, valid_schemas
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
@@ -266,6 +267,19 @@ async def test_a_running_call_finishes_before_the_server_ends() -> None:
     await asyncio.sleep(0.3)
     await toolset.disconnect()
     assert "slept" in await running
+
+
+async def test_a_toolset_that_nobody_has_any_more_ends_its_server() -> None:
+    before = children()
+    toolset = local("normal")
+    await toolset.connect()
+    function = functions(toolset)["mcp_s_echo"]
+    del toolset
+    gc.collect()
+    assert await function(text="x") == "x"  # who has a function has the toolset
+    del function
+    gc.collect()
+    await until(lambda: children() <= before)
 
 
 # --- a connection that is lost ---
