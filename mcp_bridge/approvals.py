@@ -77,9 +77,10 @@ class Approvals:
         try:
             self._files.write(config, strict_json.dumps(stored).encode())
         except OSError as error:
-            if not self._warned:
-                logger.warning("the record of accepted tools cannot be written: %s", error.strerror or error)
-            self._warned = True
+            # Without `pin` only the report of a change is at stake, and the folder is warned of already.
+            level = logging.DEBUG if self._warned or not config.pin else logging.WARNING
+            logger.log(level, "the record of accepted tools cannot be written: %s", error.strerror or error)
+            self._warned = self._warned or config.pin
         return [change for tool in listing.tools if (change := _change(tool, before)) is not None]
 
     def _load(self, config: ServerConfig) -> dict[str, Any] | None:

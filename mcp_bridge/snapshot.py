@@ -15,12 +15,12 @@ import logging
 import os
 import secrets
 import sys
-import tempfile
 from pathlib import Path
 
 from . import strict_json
 from .catalog import Listing, parse_tools
 from .server_config import ServerConfig
+from .whole_file import clear, create_whole, write_whole
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def note_bot(config_file: Path, data_dir: Path) -> None:
     if notes.get(key) != str(data_dir):
         file = default_data_dir() / _NOTES
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file.write_text(json.dumps({**notes, key: str(data_dir)}), "utf-8")
+        write_whole(file, json.dumps({**notes, key: str(data_dir)}).encode())
 
 
 def bot_data_dir(config_file: Path | None) -> Path | None:
@@ -71,6 +71,7 @@ class EntryFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._salt: bytes | None = None
+        self._cleared = False
 
     def read(self, config: ServerConfig) -> bytes:
         """Return the entry's file. Raises `OSError`, also if it is too large to be ours."""
@@ -80,15 +81,12 @@ class EntryFiles:
         return file.read_bytes()
 
     def write(self, config: ServerConfig, data: bytes) -> None:
-        """Write the entry's file in one step: a reader or a crash never sees half of it."""
+        """Write the entry's file in one step: a reader or a crash never sees half of it. Raises `OSError`."""
         file = self._file(config)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-        try:
-            with open(handle, "wb") as stream:
-                stream.write(data)
-            os.replace(name, file)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        write_whole(file, data)
+        if not self._cleared:
+            self._cleared = True
+            clear(self.folder)
 
     def _file(self, config: ServerConfig) -> Path:
         digest = hmac.new(self._read_salt(), config.identity.encode(), hashlib.sha256).hexdigest()
@@ -97,14 +95,24 @@ class EntryFiles:
     def _read_salt(self) -> bytes:
         if self._salt is None:
             file = self.folder / "salt"
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            try:
-                with file.open("xb") as stream:  # of two bots that start together one is first
-                    stream.write(secrets.token_bytes(SALT_BYTES))
-            except FileExistsError:
-                pass
-            self._salt = file.read_bytes()
+            salt = _whole_salt(file)
+            if salt is None:
+                file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                new = secrets.token_bytes(SALT_BYTES)
+                # Of two bots that start together one is first; half a salt is nobody's.
+                (write_whole if file.exists() else create_whole)(file, new)
+                salt = file.read_bytes()
+            self._salt = salt
         return self._salt
+
+
+def _whole_salt(file: Path) -> bytes | None:
+    """Return the salt, None if there is none or only half of one: whoever wrote it met a full disk."""
+    try:
+        salt = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    return salt if len(salt) >= SALT_BYTES else None
 
 
 class Snapshots:
