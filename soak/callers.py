@@ -87,7 +87,7 @@ class Callers:
 
     def _hand_over(self, call: Call, task: asyncio.Future[Any], cancels: bool) -> None:
         if not task.done():
-            self._judge.fault(f"{call.tool} of {call.server} did not end within {END_SECONDS:g} s")
+            self._judge.late(f"{call.tool} of {call.server} did not end within {END_SECONDS:g} s")
             task.cancel()
         elif task.cancelled():
             self._judge.cancelled()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mcp_bridge.errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound
@@ -49,11 +50,13 @@ class Call:
 class Judge:
     """Counts what became of calls, and collects what must not happen."""
 
-    def __init__(self) -> None:
+    def __init__(self, steady: Callable[[], bool] = lambda: True) -> None:
+        self._steady = steady
         self.outcomes: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.faults: list[str] = []
         self.fault_count = 0
+        self.not_judged = 0
 
     @property
     def calls(self) -> int:
@@ -64,6 +67,13 @@ class Judge:
         self.fault_count += 1
         if len(self.faults) < KEPT_FAULTS:
             self.faults.append(text[:SHOWN_CHARS])
+
+    def late(self, text: str) -> None:
+        """Note that something took too long, which is a fault unless the machine was too busy to tell."""
+        if self._steady():
+            self.fault(text)
+        else:
+            self.not_judged += 1
 
     def cancelled(self) -> None:
         self.outcomes["cancelled"] += 1
@@ -101,7 +111,7 @@ class Judge:
                 if call.tool != "more" and not call.not_there:
                     self._blame(call, "was said not to exist", text)
             case CallTimeout() if call.tool == "die":
-                self._blame(call, "waited for a server that was dead", text)
+                self.late(f"{call.tool} of {call.server} waited for a server that was dead: {text}")
             case ServerUnavailable() | CallTimeout():
                 self._check_cause(call, error, text)
             case _:

@@ -8,6 +8,7 @@ from typing import Any
 from .judge import Judge
 from .memory import LIMIT_MIB, Memory
 from .options import Options
+from .pulse import Pulse
 from .remains import Remains
 
 
@@ -18,6 +19,7 @@ class Report:
     options: Options
     judge: Judge
     memory: Memory
+    pulse: Pulse
     troubles: dict[str, int]
     seconds: float = 0.0
     left: dict[str, int] | None = None
@@ -61,6 +63,9 @@ class Report:
             "rss_mib": round(self.memory.last_mib, 2),
             "growth_mib": _rounded(self.memory.growth_mib),
             "slope_mib_per_hour": _rounded(self.memory.slope_mib_per_hour),
+            "stalls": self.pulse.stalls,
+            "longest_stall_seconds": round(self.pulse.longest, 2),
+            "not_judged": self.judge.not_judged,
             "fault_count": self.judge.fault_count,
             "faults": self.judge.faults,
         }
@@ -75,7 +80,11 @@ class Report:
         rows += [("RSS at the end, MiB", known["rss_mib"])]
         rows += [(f"growth since minute 2, MiB (limit {LIMIT_MIB:g})", _shown(known["growth_mib"]))]
         rows += [("slope since minute 2, MiB per hour", _shown(known["slope_mib_per_hour"]))]
-        rows += [("faults", known["fault_count"])]
+        rows += [
+            ("moments without a processor", known["stalls"]),
+            ("longest of them, s", known["longest_stall_seconds"]),
+        ]
+        rows += [("late, not judged because of that", known["not_judged"]), ("faults", known["fault_count"])]
         width = max(len(name) for name, _ in rows)
         lines = [f"{name:{width}}  {value}" for name, value in rows]
         lines += ["", "failures by their words:"]

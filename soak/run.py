@@ -25,6 +25,7 @@ from .listening import listening
 from .load import Load
 from .memory import Memory
 from .options import Options
+from .pulse import Pulse
 from .remains import Remains
 from .report import Report
 from .trouble import Remotes, Trouble
@@ -38,8 +39,9 @@ REST_SECONDS = 15.0
 async def run(options: Options) -> Report:
     """Make the calls and the trouble for as long as asked; return what came of it."""
     mark = secrets.token_hex(4)
-    judge, memory, load = Judge(), Memory(), Load(options.cores)
-    report = Report(options, judge, memory, {})
+    pulse, memory, load = Pulse(), Memory(), Load(options.cores)
+    judge = Judge(lambda: pulse.steady)
+    report = Report(options, judge, memory, pulse, {})
     remotes = Remotes(mark)
     with tempfile.TemporaryDirectory(prefix="mcp-bridge-soak-") as scratch, listening(judge):
         data_dir = Path(scratch, "data")
@@ -65,8 +67,15 @@ async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, 
     started = asyncio.get_running_loop().time()
     trouble.reload()
     calling = asyncio.create_task(callers.run(report.options.chats), name="callers")
-    works = load.run(), trouble.kill(remotes.pids), trouble.edit(), remotes.keep(), _watch(report, load, trouble)
-    beside: list[asyncio.Task[Any]] = [asyncio.create_task(one) for one in works]
+    works = (
+        report.pulse.run(),
+        load.run(),
+        trouble.kill(remotes.pids),
+        trouble.edit(),
+        remotes.keep(),
+        _watch(report, load, trouble),
+    )
+    beside: list[asyncio.Task[Any]] = [asyncio.create_task(one) for one in (*works, report.pulse.run())]
     try:
         with _interruption() as interrupted:
             beside.append(asyncio.create_task(interrupted.wait()))

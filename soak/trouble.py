@@ -125,7 +125,7 @@ class Trouble:
     async def _end(self, bridge: BridgeThread) -> None:
         bridge.close_soon()
         if not await asyncio.to_thread(bridge.join, END_SECONDS):
-            self._judge.fault(f"a generation did not end within {END_SECONDS:g} s")
+            self._judge.late(f"a generation did not end within {END_SECONDS:g} s")
 
 
 def _servers() -> list[psutil.Process]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from soak.fleet import MARK_VARIABLE, Fleet, Rules
 from soak.judge import KEPT_FAULTS, KEPT_KINDS, Call, Judge
 from soak.memory import MIB, Memory
 from soak.options import Options, duration, parse
+from soak.pulse import Pulse
 from soak.remains import Remains
 from soak.report import Report
 
@@ -108,6 +110,21 @@ def test_a_failure_that_says_too_little_is_a_fault(one: Call, error: Exception, 
     assert any(what in fault for fault in judge.faults)
 
 
+async def test_what_is_late_on_a_machine_that_is_too_busy_is_counted_and_not_judged() -> None:
+    pulse = Pulse()
+    judge = Judge(lambda: pulse.steady)
+    late = CallTimeout("tool 'die' of MCP server 's': no answer for 2 s", server="s")
+    beating = asyncio.create_task(pulse.run())
+    await asyncio.sleep(0.1)
+    judge.failed(call("die"), late)
+    assert (judge.fault_count, judge.not_judged) == (1, 0)
+    time.sleep(0.6)  # noqa: ASYNC251 - the loop is to stall
+    await asyncio.sleep(0.1)
+    judge.failed(call("die"), late)
+    assert (judge.fault_count, judge.not_judged, pulse.stalls) == (1, 1, 1)
+    beating.cancel()
+
+
 def test_a_run_of_days_does_not_grow_by_what_it_counts() -> None:
     judge = Judge()
     for number in range(1000):
@@ -124,7 +141,7 @@ def grown(per_hour: float, seconds: float) -> Memory:
 
 
 def report(memory: Memory, judge: Judge | None = None) -> Report:
-    return Report(Options(600, 1, 1.0, 32, None), judge or Judge(), memory, {})
+    return Report(Options(600, 1, 1.0, 32, None), judge or Judge(), memory, Pulse(), {})
 
 
 def test_growth_is_a_fault_once_it_can_be_told() -> None:
