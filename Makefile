@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations bench soak clean
+.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations test-conformance bench soak clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -43,6 +43,10 @@ test-matrix:
 test-integrations:
 	$(PYTHON) tests/integrations/run.py
 
+# The official conformance tool on both majors of the SDK; skipped where no Node >= 22 can be had.
+test-conformance:
+	$(PYTHON) tests/conformance/run.py
+
 # Some ten minutes; `make bench BENCH=--quick` is a smoke test.
 bench: $(TEST)/ready
 	$(TEST)/bin/python -m benchmarks $(BENCH)
@@ -73,4 +77,4 @@ $(HOST)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix .venv-integrations build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix .venv-integrations .venv-conformance build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
