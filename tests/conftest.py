@@ -14,6 +14,8 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
+import mcp_bridge
+
 # A busy machine is no failure: examples may be slow to make and to run.
 settings.register_profile(
     "busy",
@@ -66,6 +68,22 @@ def odd(name: str, mode: str, *args: str, more: str = "") -> str:
 def children() -> set[int]:
     """Return the living processes below this one, zombies included."""
     return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the user's own mcp.json out of a test; return the home that it sees instead."""
+    folder = tmp_path / "home"
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(folder))
+    monkeypatch.delenv("MCP_BRIDGE_CONFIG", raising=False)
+    return folder
+
+
+@pytest.fixture
+def no_agentscope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make functions as without agentscope, installed or not: what it changes is tested in `integrations`."""
+    monkeypatch.setattr("mcp_bridge.clients.tool_function_class", lambda: mcp_bridge.MCPToolFunction)
 
 
 @pytest.fixture

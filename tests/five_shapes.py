@@ -21,13 +21,13 @@ from mcp_bridge import (
     LocalServerParams,
     MCPManager,
     StdioStatefulClient,
-    ToolDef,
     create_mcp_tool_class,
     load_config,
 )
 from mcp_bridge.hosts.openai import ToolCall, answer_calls, function_definitions
 
 from .conftest import ODD_SERVER, children, until
+from .host_registry import Registry, write
 from .legacy_host import LegacyHost
 
 SERVER = "kitchen"
@@ -163,19 +163,6 @@ async def toolset(folder: Path) -> View:
     return View(names, descriptions, schemas, found, str(inspect.signature(functions["order"])))
 
 
-class Registry:
-    """As little of a host's registry as a manager needs."""
-
-    def __init__(self) -> None:
-        self.tools: dict[str, ToolDef] = {}
-
-    def get_tool_names(self) -> list[str]:
-        return list(self.tools)
-
-    def register_tools(self, tools: list[ToolDef]) -> None:
-        self.tools.update({tool.name: tool for tool in tools})
-
-
 async def manager(folder: Path) -> View:
     """The `ToolDef`s that `MCPManager` registers."""
     opened, registry = MCPManager(folder), Registry()
@@ -247,8 +234,7 @@ def gather(folder: Path) -> dict[str, View]:
         words = ", ".join(json.dumps(word) for word in COMMAND["args"])
         toml = f"[mcp.servers.{SERVER}]\ncommand = {json.dumps(COMMAND['command'])}\nargs = [{words}]\n"
         (own / "config.toml").write_text(f"{toml}call_timeout = {LIMIT_SECONDS}\n", encoding="utf-8")
-        servers = {"mcpServers": {SERVER: {**COMMAND, "timeout": LIMIT_SECONDS}}}
-        (own / "mcp.json").write_text(json.dumps(servers), encoding="utf-8")
+        write(own, {SERVER: {**COMMAND, "timeout": LIMIT_SECONDS}})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MCP_BRIDGE_DATA_DIR", str(folder / "data"))
         patch.delenv("MCP_BRIDGE_CONFIG", raising=False)

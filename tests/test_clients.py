@@ -1,21 +1,15 @@
-"""Clients in the style of agentscope, without agentscope: what they list, give, raise and leave behind."""
+"""Clients in the style of agentscope, without agentscope: what they list, find and take."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import logging
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import mcp.types
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import mcp_bridge
 from mcp_bridge import (
@@ -27,40 +21,13 @@ from mcp_bridge import (
     ServerUnavailable,
     StdioStatefulClient,
 )
-from mcp_bridge.blocks import readable_content
 from mcp_bridge.hosts import agentscope
-from mcp_bridge.result import convert
 
 from .cases.remote import remote
-from .conftest import GENEROUS, ODD_SERVER, children, until
-from .servers.shapes import BODIES, PNG, WAV
+from .conftest import GENEROUS, until
+from .odd_client import call, stdio, texts
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
-
-
-@pytest.fixture(autouse=True)
-def _no_agentscope(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it is installed or not: what it changes is tested in `integrations`."""
-    monkeypatch.setattr("mcp_bridge.clients.tool_function_class", lambda: MCPToolFunction)
-
-
-@pytest.fixture
-def before() -> Iterator[set[int]]:
-    """What processes there are before the test."""
-    return children()
-
-
-def stdio(mode: str, *options: str, name: str = "odd", **more: Any) -> StdioStatefulClient:
-    return StdioStatefulClient(name, sys.executable, [str(ODD_SERVER), mode, *options], **more)
-
-
-async def call(client: Any, tool: str, wrap: bool = True, **arguments: Any) -> Any:
-    function = await client.get_callable_function(func_name=tool, wrap_tool_result=wrap)
-    return await function(**arguments)
-
-
-def texts(response: list[dict[str, Any]]) -> str:
-    return "\n".join(block["text"] for block in response if block["type"] == "text")
+pytestmark = pytest.mark.usefixtures("no_children_left", "no_agentscope")
 
 
 def test_both_spellings_are_one_class() -> None:
@@ -161,116 +128,6 @@ async def test_headers_are_sent_and_never_told(tmp_path: Path) -> None:
         assert "wrong-secret" not in str(caught.value)
 
 
-async def test_clients_close_in_any_order_and_from_any_task() -> None:
-    clients = [stdio("normal", name=f"odd{number}") for number in range(3)]
-    await asyncio.gather(*(asyncio.create_task(client.connect()) for client in clients))
-    assert [texts(await call(client, "echo", text="x")) for client in clients] == ["x"] * 3
-    for number, client in enumerate(clients):  # first in, first out
-        await asyncio.create_task(client.close())
-        assert [one.is_connected for one in clients] == [False] * (number + 1) + [True] * (2 - number)
-        assert [texts(await call(one, "echo", text="y")) for one in clients[number + 1 :]] == ["y"] * (2 - number)
-    await clients[0].close()  # a second time does no harm
-
-
-def test_a_client_outlives_the_loop_that_connected_it() -> None:
-    client = stdio("normal")
-    asyncio.run(client.connect())
-    function = asyncio.run(client.get_callable_function("echo"))
-    assert texts(asyncio.run(function(text="x"))) == "x"
-    asyncio.run(client.close())
-
-
-async def test_closing_ends_running_calls_at_once() -> None:
-    client = stdio("sleep")
-    await client.connect()
-    running = asyncio.create_task(call(client, "sleep", seconds=60))
-    await asyncio.sleep(0.5)
-    started = time.monotonic()
-    await client.close()
-    with pytest.raises(ServerUnavailable, match=r"'odd'.*closed"):
-        await running
-    assert time.monotonic() - started < GENEROUS
-
-
-async def test_a_client_that_nobody_has_any_more_ends_its_server(before: set[int]) -> None:
-    client = stdio("normal")
-    await client.connect()
-    assert children() - before
-    del client
-    gc.collect()
-    await until(lambda: not children() - before)
-
-
-async def test_giving_up_connecting_leaves_nothing_behind(before: set[int]) -> None:
-    client = stdio("hang_init")
-    with pytest.raises(asyncio.TimeoutError):
-        await asyncio.wait_for(client.connect(), 0.5)
-    assert not client.is_connected
-    await until(lambda: not children() - before)
-
-
-async def test_who_gives_up_connecting_does_not_take_the_server_from_others() -> None:
-    client = stdio("slow_init", "delay=1")
-    first, second = (asyncio.create_task(client.connect()) for _ in range(2))
-    await asyncio.sleep(0.3)
-    second.cancel()
-    await first
-    assert texts(await call(client, "echo", text="x")) == "x"
-    await client.close()
-
-
-async def test_closing_while_connecting_ends_both(before: set[int]) -> None:
-    client = stdio("hang_init")
-    connecting = asyncio.create_task(client.connect())
-    await asyncio.sleep(0.5)
-    await client.close()
-    with pytest.raises(ServerUnavailable, match=r"'odd'.*closed"):
-        await connecting
-    await until(lambda: not children() - before)
-
-
-async def test_a_server_that_does_not_start_says_why_and_may_be_tried_again(tmp_path: Path) -> None:
-    dead = stdio("exit_at_once")
-    with pytest.raises(ServerUnavailable, match=r"'odd'.*DATABASE_URL is not set"):
-        await dead.connect()
-    assert not dead.is_connected
-    flaky = stdio("flaky_start", "fails=1", f"state={tmp_path / 'starts'}")
-    with pytest.raises(ServerUnavailable, match="'odd'"):
-        await flaky.connect()
-    async with flaky:
-        assert texts(await call(flaky, "echo", text="up")) == "up"
-
-
-async def test_a_stateless_client_tries_anew_each_time(tmp_path: Path) -> None:
-    with remote(tmp_path) as server:
-        await server.steer("set?http=500")
-        client = HttpStatelessClient("web", url=f"{server.origin}/mcp")
-        answers = await asyncio.gather(client.list_tools(), client.list_tools(), return_exceptions=True)
-        assert [type(answer) for answer in answers] == [ServerUnavailable] * 2
-        assert all("'web'" in str(answer) and "500" in str(answer) for answer in answers)
-        await server.steer("set?http=")
-        assert await client.list_tools()
-        await client.close()
-
-
-async def test_using_a_client_at_the_wrong_time_says_what_to_do() -> None:
-    client = stdio("normal")
-    for early in (client.list_tools(), client.get_callable_function("echo")):
-        with pytest.raises(RuntimeError, match=r"'odd' is not connected; await its connect\(\)"):
-            await early
-    await client.close()
-    await client.connect()
-    with pytest.raises(RuntimeError, match=r"already connected; call close\(\)"):
-        await client.connect()
-    function = await client.get_callable_function("echo")
-    await client.close()
-    with pytest.raises(RuntimeError, match="not connected"):
-        await function(text="x")
-    await client.connect()
-    assert texts(await function(text="back")) == "back"
-    await client.close()
-
-
 async def test_a_missing_function_names_the_near_ones() -> None:
     async with stdio("normal") as client:
         with pytest.raises(ValueError, match="'odd' has no tool 'eco'; near: echo"):
@@ -324,62 +181,6 @@ async def test_an_argument_that_python_keeps_for_itself_gets_through() -> None:
         assert "self_" not in json.dumps(answer)
 
 
-async def test_blocks_come_in_the_servers_order() -> None:
-    async with stdio("result_mixed") as client:
-        blocks = await call(client, "mixed")
-    assert [block["type"] for block in blocks] == ["text", "image", "text", "text", "text", "audio", "text"]
-    assert blocks[1]["source"] == {"type": "base64", "media_type": "image/png", "data": PNG}
-    assert blocks[5]["source"] == {"type": "base64", "media_type": "audio/wav", "data": WAV}
-    assert "https://example.invalid/report.pdf" in blocks[3]["text"]
-    assert "embedded note" in blocks[4]["text"]
-
-
-async def test_an_unwrapped_result_is_the_sdks_own() -> None:
-    async with stdio("results") as client:
-        result = await call(client, "mixed", wrap=False)
-        assert isinstance(result, mcp.types.CallToolResult)
-        assert [block.type for block in result.content] == [
-            block["type"]
-            for block in BODIES["mixed"][1]["result"]["content"]  # type: ignore[index]
-        ]
-        structured = await call(client, "structured_both", wrap=False)
-        assert structured.model_dump(by_alias=True)["structuredContent"] == {"answer": 42}
-
-
-async def test_no_shape_of_a_result_gets_lost() -> None:
-    """Whatever a server answers, there is a block and, unwrapped, the SDK's class."""
-    async with stdio("results") as client:
-        for shape in BODIES:
-            blocks = await call(client, shape)
-            raw = await call(client, shape, wrap=False)
-            assert blocks, shape
-            assert {block["type"] for block in blocks} <= {"text", "image", "audio"}, shape
-            assert len(texts(blocks)) <= client._config.max_result_chars + 200, shape
-            assert isinstance(raw, mcp.types.CallToolResult), shape
-            assert raw.model_dump(by_alias=True)["isError"] == blocks.is_error, shape
-
-
-async def test_a_failure_of_the_tool_is_told_as_one_and_by_whom() -> None:
-    async with stdio("results") as client:
-        for tool, reason in (("is_error", "disk is full"), ("rpc_error", "backend unavailable")):
-            response = await call(client, tool)
-            assert response.is_error
-            assert f"Tool '{tool}' of MCP server 'odd' reported an error: {reason}" in texts(response)
-            raw = (await call(client, tool, wrap=False)).model_dump(by_alias=True)
-            assert raw["isError"] is True
-            assert raw["content"][0]["text"].startswith(reason)
-
-
-async def test_a_long_text_is_cut_in_the_middle() -> None:
-    async with stdio("result_huge", max_result_chars=1000) as client:
-        text = texts(await call(client, "huge"))
-        assert len(text) <= 1000
-        assert text.startswith("HEAD")
-        assert text.endswith("TAIL")
-        whole = await call(client, "huge", wrap=False)
-        assert len(whole.content[0].text) > 600_000
-
-
 def test_an_agentscope_that_cannot_be_imported_costs_only_its_own_classes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -391,54 +192,3 @@ def test_an_agentscope_that_cannot_be_imported_costs_only_its_own_classes(
     monkeypatch.syspath_prepend(tmp_path)
     assert agentscope.tool_function_class.__wrapped__() is MCPToolFunction
     assert "a_requirement_that_is_not_there" in caplog.text
-
-
-async def test_an_unknown_kind_of_block_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    async with stdio("result_unknown_type") as client:
-        with caplog.at_level(logging.WARNING, logger="mcp_bridge.blocks"):
-            assert texts(await call(client, "unknown_type")).startswith("known\n")
-    assert "unknown kind 'hologram'" in caplog.text
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just(PNG),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=8,
-)
-content_blocks = json_values | st.fixed_dictionaries(
-    {"type": st.sampled_from(["text", "image", "audio", "resource", "resource_link", "video"])},
-    optional={
-        "text": json_values,
-        "data": st.just(PNG) | json_values,
-        "mimeType": st.just("image/png") | json_values,
-        "uri": json_values,
-        "resource": st.fixed_dictionaries({}, optional={"text": json_values, "blob": st.just(PNG), "uri": json_values}),
-    },
-)
-
-
-@given(
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "content": st.lists(content_blocks, max_size=6) | json_values,
-            "structuredContent": json_values,
-            "isError": st.booleans(),
-        },
-    ),
-    st.integers(100, 300),
-)
-def test_whatever_comes_there_are_readable_blocks_within_the_limit(wire: dict[str, Any], limit: int) -> None:
-    result = convert(wire, max_chars=limit)
-    blocks = readable_content(result, result.text, limit)
-    assert blocks
-    told = [block["text"] for block in blocks if block["type"] == "text"]
-    assert sum(map(len, told)) <= limit
-    assert [block["type"] for block in blocks if block["type"] != "text"] == [
-        media.type for media in result.media if media.type != "file"
-    ]
-    assert told or result.structured is None
-    content = wire.get("content")
-    has_text = isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "text" for b in content)
-    assert result.structured is None or has_text or blocks[0]["text"] == result.text  # it tells the structured one
-    assert all(set(block) == {"type", "data", "mimeType"} for block in blocks if block["type"] != "text")
