@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 FORMAT = 1
 SHOWN_CHARS = 200
 """How much of an old and a new text a report shows, in characters."""
+LEAD_CHARS = 40
+"""How much of what they have in common comes before their difference."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,21 @@ def _change(tool: RemoteTool, accepted: Mapping[str, Any]) -> Change | None:
         return None
     if not isinstance(before, Mapping):
         return Change(tool.remote_name, "it is new")
-    parts = [f"{key}: {_shown(before.get(key))} -> {_shown(now[key])}" for key in now if now[key] != before.get(key)]
+    parts = [f"{key}: {_difference(before.get(key), now[key])}" for key in now if now[key] != before.get(key)]
     return Change(tool.remote_name, "; ".join(parts))
 
 
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else strict_json.dumps(value)
-    return repr(truncate(clean_label(text), SHOWN_CHARS))
+def _difference(before: Any, now: Any) -> str:
+    """Show an old and a new value from a little before the place where they begin to differ."""
+    old, new = _text(before), _text(now)
+    same = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    skipped = same - LEAD_CHARS if max(len(old), len(new)) > SHOWN_CHARS else 0
+    return " -> ".join(repr(_shown(text, skipped)) for text in (old, new))
+
+
+def _text(value: Any) -> str:
+    return clean_label(value if isinstance(value, str) else strict_json.dumps(value))
+
+
+def _shown(text: str, skipped: int) -> str:
+    return truncate(f"…{text[skipped:]}" if skipped > 0 else text, SHOWN_CHARS)

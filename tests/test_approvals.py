@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, ToolNotFound, load_config
+from mcp_bridge.approvals import Approvals
+from mcp_bridge.catalog import parse_tools
+from mcp_bridge.server_config import ServerConfig
 from mcp_bridge.snapshot import bot_data_dir, note_bot
 
 from .conftest import odd, until
@@ -79,6 +82,20 @@ async def test_an_unreadable_record_accepts_nothing_of_a_pinned_server(
     async with Bridge(config) as bridge:
         await until(lambda: bridge.status()[0].state == "ready")
         assert bridge.tools() == []
+
+
+def test_a_difference_far_into_a_text_is_shown(tmp_path: Path) -> None:
+    """Servers list what is allowed, in an order of their own, after a long text that stays the same."""
+    start, config = "Run an allowed command. " * 20, ServerConfig("s")
+    listings = [
+        parse_tools("s", [{"name": "t", "description": f"{start}Allowed: {names}"}]) for names in ("a, b", "b, a")
+    ]
+    approvals = Approvals(tmp_path)
+    approvals.review(config, listings[0])
+    (change,) = approvals.review(config, listings[1])[1]
+    assert "Allowed: a, b' -> '" in change.difference
+    assert change.difference.endswith("Allowed: b, a'")
+    assert len(change.difference) < 150
 
 
 def test_accepting_for_a_server_that_is_not_there_says_so(write_config: Write) -> None:
