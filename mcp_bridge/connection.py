@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .cleaning import clean_label, truncate
 from .deadline import Deadline
 from .errors import BridgeError, CallTimeout, Cause, RpcError, ServerUnavailable
-from .handshake import Agreement, shake_hands
+from .handshake import Agreement, let_roots_arrive, shake_hands
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
@@ -282,6 +282,8 @@ class Connection:
         """Do the handshake; return why it failed, if it did."""
         try:
             self.agreement = await shake_hands(session, self._filter.capabilities())
+            if "roots" in self._filter.capabilities():
+                await let_roots_arrive(session, self._filter)
         except ServerUnavailable as error:
             return ServerUnavailable(
                 self._redact(error.message), server=self.server, retry=error.retry, cause=error.cause

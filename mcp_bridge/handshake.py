@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .cleaning import clean_label, truncate
 from .errors import RpcError, ServerUnavailable
+from .wire.filter import MessageFilter
 
 if TYPE_CHECKING:
     from mcp import ClientSession
+
+PING_SECONDS = 1.0
+"""How long the answer to a ping is waited for; some servers give none."""
+ROOTS_SETTLE_SECONDS = 0.1
+"""How long a server may take to look at the folders it was told."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,30 @@ async def shake_hands(session: ClientSession, capabilities: Mapping[str, Any]) -
     _sdk.adopt(session, str(version))
     await _sdk.notify(session, "notifications/initialized")
     return Agreement(str(version), _table(result.get("capabilities")), _table(result.get("serverInfo")))
+
+
+async def let_roots_arrive(session: ClientSession, message_filter: MessageFilter) -> None:
+    """Wait until a server that asks for the roots right after the handshake has taken them in.
+
+    Until then it works with the folders it was started with, or refuses all. A server that asks at
+    once has asked before it answers a ping. Never raises: whoever uses the session sees that it ended.
+    """
+    await _ping(session, message_filter)
+    if message_filter.has_told_roots:
+        await asyncio.sleep(ROOTS_SETTLE_SECONDS)
+        await _ping(session, message_filter)
+
+
+async def _ping(session: ClientSession, message_filter: MessageFilter) -> None:
+    from . import _sdk
+
+    task = asyncio.create_task(_sdk.request(session, "ping", {}), name="mcp ping")
+    try:
+        await asyncio.wait({task}, timeout=PING_SECONDS)
+    finally:
+        message_filter.forget("ping")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _offered(data: object, known: Sequence[str]) -> str | None:

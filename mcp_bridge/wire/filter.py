@@ -72,6 +72,8 @@ class MessageFilter:
         self._elicitation = elicitation
         self._hooks = hooks or Hooks()
         self._pending: dict[int, _Pending] = {}
+        self.has_told_roots = False
+        """Whether the server has asked for the roots."""
 
     def capabilities(self) -> Message:
         """Return what the client announces in `initialize`: only what it really does."""
@@ -186,6 +188,7 @@ class MessageFilter:
         if method == "ping":
             return {**answer, "result": {}}
         if method == "roots/list" and self._roots is not None:
+            self.has_told_roots = True
             return {**answer, "result": {"roots": [{"uri": uri} for uri in self._roots]}}
         if method == "elicitation/create" and self._elicitation == "defaults":
             return {**answer, "result": _accept_defaults(message.get("params"))}

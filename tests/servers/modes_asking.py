@@ -68,6 +68,33 @@ class AsksRoots(Asking):
             super().receive(message)
 
 
+@mode("takes_roots")
+class TakesRoots(Asking):
+    """Sends roots/list after `initialized` and takes `delay` (0.05) s more until it works with the answer.
+
+    Tool `ask` tells what it works with now, `nothing` at first. With `ping=no` pings get no answer.
+    """
+
+    method = "roots/list"
+    works_with = "nothing"
+
+    def initialized(self) -> None:
+        self.ask(self.method, then=lambda answer: self.spawn(self.take, answer))
+
+    def take(self, answer: Message) -> None:
+        time.sleep(self.number("delay", 0.05))
+        if "result" in answer:
+            self.works_with = ", ".join(root["uri"] for root in answer["result"]["roots"])
+
+    def tool_ask(self, request: Request, arguments: Message) -> Message | None:
+        return text(self.works_with)
+
+    def dispatch(self, request: Request) -> Message | None:
+        if request.method == "ping" and self.options.get("ping") == "no":
+            return None
+        return super().dispatch(request)
+
+
 @mode("asks_ping")
 class AsksPing(Asking):
     """Pings the client every `period` (0.3) s; exits with status 5 when no answer comes in 3 s."""
