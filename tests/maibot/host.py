@@ -211,6 +211,21 @@ class RealHost:
         """Return what the plugin has said in chats (`text`, `image`, `custom`)."""
         return [one["content"] for one in self._command("heard") if one["kind"] == kind]
 
+    def ask(self, text: str, user: str, words: str, seconds: float = LISTED_SECONDS) -> str:
+        """Write a command again and again until an answer has these words; return that answer."""
+        found: list[str] = []
+
+        def is_said() -> bool:
+            before = len(self.heard())
+            self.write(text, user=user)
+            wait_for(lambda: len(self.heard()) > before, 2.0)
+            found[:] = [answer for answer in self.heard()[before:] if words in answer]
+            return bool(found)
+
+        if not wait_for(is_said, seconds):
+            raise HostError(f"after {seconds} s only this was said: {self.heard()}\n{self.log_tail()}")
+        return found[0]
+
     def wait_to_hear(self, words: str, seconds: float = LISTED_SECONDS) -> str:
         """Return the first thing said that has these words."""
         found: list[str] = []

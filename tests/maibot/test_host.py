@@ -23,8 +23,8 @@ from .processes import wait_for
 # Upper bounds, in seconds. They are generous, because other things run on the machine.
 EDITED_SECONDS = 25.0
 """An edited config.toml takes effect; 1 to 6 s when the machine is idle, for reloads keep 5 s apart."""
-OUTAGE_SECONDS = 1.5
-"""A reload takes all tools away for a moment; 0.2 s when the machine is idle."""
+OUTAGE_SECONDS = 4.0
+"""A reload takes all tools away for a moment, 0.2 s when the machine is idle; less than the slow server takes."""
 ENDED_SECONDS = 15.0
 """The servers of a plugin that is gone have ended; the contract says 10 s."""
 UNLOADED_SECONDS = 30.0

@@ -66,7 +66,8 @@ def test_the_owner_is_answered_and_others_are_not(owned: RealHost) -> None:
     assert owned.heard() == []
     owned.call("mcp_open_pid", {}, platform="qq", user_id="5", group_id="123456")
     assert owned.write("/mcp", user=OWNER)
-    status = owned.wait_to_hear("MCP 服务器 6 个")
+    status = owned.ask("/mcp", OWNER, "● open：就绪")
+    assert status.startswith("MCP 服务器 6 个")
     assert re.search(r"● open：就绪，4 个工具，调用 1 次，失败 0 次，中位用时 \d+ 毫秒", status)
     assert "○ gone：失败，0 个工具\n  原因：program not found: no-such-program-xyz" in status
     assert owned.write("/mcp tools open", user=OWNER)
@@ -121,12 +122,10 @@ def test_a_server_is_switched_off_in_the_chat_and_stays_off(owned: RealHost) -> 
     owned.write("/mcp off open", user=OWNER)
     owned.wait_to_hear("open 已关闭")
     owned.wait_for_tools("mcp_asking_pid", without=["mcp_open_pid"])
-    owned.write("/mcp", user=OWNER)
-    owned.wait_to_hear("● asking：就绪，4 个工具，调用 1 次")
+    owned.ask("/mcp", OWNER, "● asking：就绪，4 个工具，调用 1 次")
     owned.reload()
     owned.wait_for_tools("mcp_asking_pid", without=["mcp_open_pid"])
-    owned.write("/mcp", user=OWNER)
-    assert "已用 /mcp off 关闭，/mcp on open 打开" in owned.wait_to_hear("– open：停用")
+    assert "已用 /mcp off 关闭，/mcp on open 打开" in owned.ask("/mcp", OWNER, "– open：停用")
     owned.write("/mcp on open", user=OWNER)
     owned.wait_for_tools("mcp_asking_pid", "mcp_open_pid")
 
@@ -150,10 +149,10 @@ def test_an_edit_that_changes_no_tool_reloads_nothing(boot: Boot, plain: Plain) 
     """It takes effect in the running plugin."""
     host = boot(plain("s"))
     host.wait_for_tools("mcp_s_pid")
+    wait_for(lambda: "is ready with 4 tools" in host.logs().rpartition("mcp-bridge: 4 tools")[2], EDITED_SECONDS)
     generation = host.generations()
     host.write_config(CONTROLLED + plain("s"))
-    assert wait_for(lambda: host.write("/mcp", user=OWNER), EDITED_SECONDS)
-    host.wait_to_hear("● s：就绪")
+    host.ask("/mcp", OWNER, "● s：就绪")
     assert host.generations() == generation
 
 
@@ -161,6 +160,7 @@ def test_the_page_shows_servers_tools_and_calls_and_its_buttons_work(owned: Real
     """What the web UI asks for; what it looks like is shown by `make test-webui`."""
     page = owned.page()["pages"][0]
     assert page["title"] == "MCP 服务器"
+    owned.ask("/mcp", OWNER, "● open：就绪")
     shown = owned.page("mcp_overview")
     servers = {one["name"]: one for one in shown["servers"]}
     assert servers["open"]["state"] == "就绪"
