@@ -14,8 +14,6 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-import mcp_bridge
-
 # A busy machine is no failure: examples may be slow to make and to run.
 settings.register_profile(
     "busy",
@@ -83,7 +81,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def no_agentscope(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make functions as without agentscope, installed or not: what it changes is tested in `integrations`."""
-    monkeypatch.setattr("mcp_bridge.clients.tool_function_class", lambda: mcp_bridge.MCPToolFunction)
+    from mcp_bridge import MCPToolFunction  # late: a process may use this module and not have the package
+
+    monkeypatch.setattr("mcp_bridge.clients.tool_function_class", lambda: MCPToolFunction)
 
 
 @pytest.fixture

@@ -40,8 +40,11 @@ async def test_path_and_home_are_still_there_when_an_env_table_is_given(
     assert seen["a"]["PATH"] in (os.environ["PATH"], os.environ["PATH"] + os.pathsep + os.path.dirname(sys.executable))
     assert (seen["a"]["HOME"], seen["a"]["API_KEY"]) == (os.environ["HOME"], "k")
     assert seen["a"]["TZ"] == "UTC"
-    assert seen["empty"] == seen["none"]
     assert isinstance(seen["none"], dict)
+    assert isinstance(seen["empty"], dict)
+    marks = [one.pop("MCP_BRIDGE_SESSION") for one in (seen["none"], seen["empty"])]
+    assert len(set(marks)) == 2, "each server has a mark of its own, by which its helpers are found"
+    assert seen["empty"] == seen["none"]
     assert seen["none"]["TZ"] == "Asia/Shanghai"
 
 
