@@ -6,11 +6,18 @@ A chat is `<platform>:group:<id>` or `<platform>:private:<id>`, a user `<platfor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Protocol
 
 from .server_config import ServerConfig
+
+
+class Named(Protocol):
+    """A tool under the server's own name."""
+
+    @property
+    def remote_name(self) -> str: ...
 
 
 def is_offered(config: ServerConfig, remote_name: str, annotations: Mapping[str, Any]) -> bool:
@@ -29,6 +36,28 @@ def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> boo
 def matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> bool:
     """Tell whether one of the globs names a tool, or one of its annotations (`@readOnly`, `@destructive`)."""
     return any(_hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs)
+
+
+def idle_rules(config: ServerConfig, tools: Sequence[Named]) -> list[str]:
+    """Return what in `confirm`, `visible`, `override` and `tools` names none of a server's tools: mistyped, perhaps.
+
+    Patterns that allow or deny may well match nothing; a plain name there is meant to be one.
+    """
+    names = [tool.remote_name for tool in tools]
+    rules = [("confirm", glob) for glob in config.confirm]
+    rules += [("visible", glob) for glob in config.visible or ()]
+    rules += [("tools.allow", glob) for glob in config.tools.allow if _is_plain(glob)]
+    rules += [("tools.deny", glob) for glob in config.tools.deny if _is_plain(glob)]
+    idle = [
+        f"{key} '{glob}'"
+        for key, glob in rules
+        if not glob.startswith("@") and not any(fnmatchcase(name, glob) for name in names)
+    ]
+    return idle + [f"override '{tool}'" for tool in config.override if tool not in names]
+
+
+def _is_plain(glob: str) -> bool:
+    return not any(character in glob for character in "*?[")
 
 
 def _hint(glob: str, annotations: Mapping[str, Any]) -> bool:

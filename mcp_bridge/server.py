@@ -17,6 +17,7 @@ from .connection import Connection
 from .deadline import happens
 from .errors import BridgeError, ServerUnavailable
 from .kept_sessions import KeptSessions
+from .policy import idle_rules
 from .pool import SessionPool, SpareBudget
 from .process.environment import starts_by_launcher
 from .server_config import ServerConfig
@@ -37,6 +38,7 @@ PARKED_SECONDS = 600.0
 """How often a parked server is looked at again."""
 SETTLE_SECONDS = 0.3
 MAX_SETTLE_SECONDS = 60.0
+_NAMES_CHARS = 300
 """How long `list_changed` is left to settle; doubles while listing again shows no change."""
 
 
@@ -69,6 +71,7 @@ class Server:
         self._on_listing = on_listing
         self.note = ""
         self._reported: list[Change] = []
+        self._idle_rules: list[str] = []
         self._again = asyncio.Event()
         self._retries = Backoff(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
         self._storm = Backoff(SETTLE_SECONDS, MAX_SETTLE_SECONDS)
@@ -129,6 +132,7 @@ class Server:
                 return self._fail(ServerUnavailable(f"internal error: {error!r}", server=self.config.name))
             offered, changes = await asyncio.to_thread(self._store, masked(listing, self._around.redact))
             self._report(changes)
+            self._check_rules(listing)
             self._accept(offered)
             return None
 
@@ -140,6 +144,7 @@ class Server:
             listing = masked(await self._list(), self._around.redact)
             changes = await asyncio.to_thread(self._approvals.accept, self.config, listing)
             self._report([])
+            self._check_rules(listing)
             self._accept(listing)
             return changes
 
@@ -186,10 +191,11 @@ class Server:
             return await self._list_anew(self.config.connect_timeout)
         # Several first downloads by one launcher at once get in each other's way.
         lock = self._around.first_starts[os.path.basename(self.config.command)]
+        known = "" if self.state == "starting" else self.reason  # why it failed says more
         if lock.locked():
-            self.reason = f"waiting for the first start of another server by {self.config.command}"
+            self.reason = known or f"waiting for the first start of another server by {self.config.command}"
         async with lock:
-            self.reason = f"first start: {self.config.command} may be downloading the server"
+            self.reason = known or f"first start: {self.config.command} may be downloading the server"
             return await self._list_anew(self.start_seconds)
 
     async def _list_anew(self, seconds: float) -> Listing:
@@ -243,6 +249,15 @@ class Server:
         self.note = f"{len(changes)} tools withheld, see: mcp-bridge accept {self.config.name}" * (
             self.config.pin and bool(changes)
         )
+
+    def _check_rules(self, listing: Listing) -> None:
+        """Tell the owner of rules that name no tool: a dangerous one may go unguarded."""
+        idle = idle_rules(self.config, listing.tools)
+        if idle and listing.tools and idle != self._idle_rules:
+            names = truncate(", ".join(clean_label(tool.remote_name) for tool in listing.tools), _NAMES_CHARS)
+            text = f"none of its tools has that name: {', '.join(idle)}; it has {names}"
+            logger.warning("MCP server '%s': %s", self.config.name, text)
+        self._idle_rules = idle
 
     def _list_changed(self, connection: Connection) -> None:
         logger.debug("MCP server '%s' says that its tools have changed", self.config.name)

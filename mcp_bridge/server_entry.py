@@ -90,7 +90,9 @@ class _Reader:
     def _warn_unknown(self, values: Mapping[str, Any]) -> None:
         known = [*_PARSERS, *_ALIASES, "enabled"]
         for key in values:
-            if key not in _PARSERS and key not in ("enabled", "disabled", "description"):
+            if key in _FOREIGN:
+                self.warnings.append(f"key '{key}' of other programs is not taken over{_FOREIGN[key]}")
+            elif key not in _PARSERS and key not in ("enabled", "disabled", "description"):
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f", did you mean '{near[0]}'?" if near else ""
                 self.warnings.append(f"unknown key '{key}'{hint}")
@@ -237,6 +239,13 @@ def _identity(raw: Mapping[str, Any], config: ServerConfig) -> str:
 
 _CHOICES = {"session": ("fresh", "shared", "chat"), "elicitation": ("decline", "defaults")}
 _ALIASES = {"type": "transport"}
+_FOREIGN = {
+    "timeout": "; the limit of a call is call_timeout",
+    "envFile": "; name the variables in env",
+    "autoApprove": "",
+    "alwaysAllow": "",
+}
+"""What other programs have in their files, and what to write instead."""
 _PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
     "command": _Reader.command,
     "args": _Reader.words,

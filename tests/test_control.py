@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge import load_config
+from mcp_bridge import Bridge, load_config
 from mcp_bridge.control import Rate, RateLimits, ToolSettings
+
+from .conftest import odd
 
 Write = Callable[[str], Path]
 ENTRY = '[mcp.servers.s]\ncommand = "x"\n'
@@ -93,3 +95,20 @@ def test_an_owner_who_is_no_user_makes_nobody_an_owner_by_mistake(write_config: 
     assert any("mcp.language: must be 'zh' or 'en'" in warning for warning in config.warnings)
     config = load_config(write_config('[mcp]\nowners = ["10001"]'))
     assert any("write <platform>:<id>" in warning for warning in config.warnings)
+
+
+async def test_a_rule_that_names_no_tool_is_told_before_a_dangerous_one_goes_unguarded(
+    write_config: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    more = """
+    confirm = ["echo", "delete_*", "@destructive"]
+    visible = ["read_file", "p*"]
+    tools = { deny = ["remove_*", "drop_table"] }
+    [mcp.servers.s.override.ecko]
+    visibility = "hidden"
+    """
+    async with Bridge(load_config(write_config(odd("s", "normal", more=more)))) as bridge:
+        await bridge.refresh()
+    (told,) = [one.getMessage() for one in caplog.records if "none of its tools" in one.getMessage()]
+    idle = "confirm 'delete_*', visible 'read_file', tools.deny 'drop_table', override 'ecko'"
+    assert told == f"MCP server 's': none of its tools has that name: {idle}; it has echo, pid"

@@ -246,7 +246,7 @@ def test_what_cannot_work_is_not_written_and_the_reason_told(tmp_path: Path) -> 
     assert "transport: must be one of stdio, sse, http" in reasons["pigeon"]
     assert "good: needs the environment variable NOT_SET_HERE" in done.stderr
     assert "ALSO_NOT" not in done.stderr
-    assert "good: unknown key 'envFile'" in done.stderr
+    assert "good: key 'envFile' of other programs is not taken over" in done.stderr
     assert toml_as_bots_read_it.loads(config.read_text())["mcp"]["servers"]["good"] == {
         "command": "x",
         "args": ["${NOT_SET_HERE}", "${ALSO_NOT:-d}"],

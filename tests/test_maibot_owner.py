@@ -39,7 +39,9 @@ class TestCommand:
             assert "用法" in await at.type("call")
             assert "调用 1 次，失败 0 次，中位用时" in await at.type("status")
             assert "mcp_s_echo（调用 1 次" in await at.type("tools s")
-            assert await at.type("tools nobody") == "没有工具"
+            assert "没有叫 nobody 的服务器；现有：s, gone" in await at.type("tools nobody")
+            assert await at.type("tools gone") == "没有工具"
+            assert "/mcp on|off" in await at.type("off")
             assert "已重新读取：2 个工具" in await at.type("reload")
             assert await at.type("off s") == "s 已关闭"
             assert "– s：停用，0 个工具" in await at.type("")

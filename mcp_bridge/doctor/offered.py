@@ -11,7 +11,7 @@ from ..catalog import Listing
 from ..cleaning import clean_label
 from ..config import BridgeConfig
 from ..naming import assign_names
-from ..policy import is_offered
+from ..policy import idle_rules, is_offered
 from ..server_config import ServerConfig
 from ..snapshot import Snapshots
 from ..toolbox import Toolbox
@@ -66,6 +66,8 @@ class Offered:
                 notes.append(words("names.crowded", most=self._most, names=words.some(crowded)))
             if withheld:
                 notes.append(words("names.withheld", names=words.some(withheld), server=config.name))
+            if idle := idle_rules(config, list(own.values())):
+                notes.append(words("names.idle", rules=words.some(idle)))
             examination.passed("names", words("names", names=words.some(offered)), words.together(notes))
         return offered
 

@@ -49,6 +49,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "unnamed": ("a server without a name", "没有名字的服务器"),
     "tools": ("{count} after {seconds} s", "{count} 个，用时 {seconds} 秒"),
     "names": ("{names}", "{names}"),
+    "names.idle": (
+        "no tool has that name: {rules}; correct it, or a dangerous tool goes unguarded",
+        "没有工具叫这个名字：{rules}；请改正，否则危险的工具可能没有限制",
+    ),
     "names.crowded": (
         "not offered, there are more than max_tools = {most}: {names}; choose with tools = {{ allow = [...] }}",
         "超出 max_tools = {most}，未提供：{names}；请用 tools = {{ allow = [...] }} 挑选",
@@ -100,7 +104,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "ok": ("ok", "正常"),
     "failed": ("FAILED", "失败"),
-    "all_well": ("nothing to do: {count} servers checked", "一切正常：共 {count} 个服务器"),
+    "all_well": ("all is well; servers checked: {count}", "一切正常：共 {count} 个服务器"),
     "some_fail": ("{failing} of {count} servers fail", "{count} 个服务器中有 {failing} 个失败"),
     "no_servers": (
         "no servers are configured: remove the # before an example in config.toml",

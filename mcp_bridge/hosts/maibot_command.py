@@ -44,7 +44,7 @@ class OwnerCommand:
                 case "reload" | "refresh" | "重载":
                     await say(self._desk.words("reloading"))
                     await say(self._desk.words("reloaded", tools=await self._desk.refresh()))
-                case "on" | "off":
+                case "on" | "off" if rest:
                     await say(await self._desk.switch(rest, on=verb.lower() == "on"))
                 case "call" | "调用":
                     await say(await self.call(rest))
@@ -69,11 +69,15 @@ class OwnerCommand:
     def tools(self, server: str) -> str:
         """Return the tools of a server, or of all, with their figures."""
         words = self._desk.words
+        names = [one.name for one in self._desk.servers()]
+        if server and server not in names:
+            return words("no_server", name=server, names=", ".join(names))
         chosen = [tool for tool in self._desk.tools() if not server or tool.server == server]
         lines = []
         for tool in chosen:
             figures = self._desk.figures(tool)
-            lines.append(words("tool", name=tool.name, calls=figures.calls, failures=figures.failures, ms=_ms(figures)))
+            counts = {"calls": figures.calls, "failures": figures.failures, "ms": _ms(figures)}
+            lines.append(words("tool", name=tool.name, **counts) if figures.calls else tool.name)
         return _joined(lines, words("more", count="{count}")) if lines else words("tools.none")
 
     async def call(self, text: str) -> str:

@@ -75,7 +75,8 @@ async def test_a_handshake_that_cannot_be_right_is_explained_and_not_repeated(
 async def test_a_tool_list_that_does_not_end_well_gives_what_was_read(
     write_config: Write, caplog: pytest.LogCaptureFixture, mode: str, tools: int, problem: str
 ) -> None:
-    text = "[mcp]\nmax_tools = 1000\n" + odd("s", mode, more="connect_timeout = 4")
+    seconds = 4 if mode == "cursor_page_hang" else 90
+    text = "[mcp]\nmax_tools = 1000\n" + odd("s", mode, more=f"connect_timeout = {seconds}")
     async with Bridge(load_config(write_config(text))) as bridge:
         await until(lambda: bridge.status()[0].state == "ready")
         assert bridge.status()[0].tools == tools

@@ -71,7 +71,7 @@ def test_the_owner_is_answered_and_others_are_not(owned: RealHost) -> None:
     assert re.search(r"● open：就绪，4 个工具，调用 1 次，失败 0 次，中位用时 \d+ 毫秒", status)
     assert "○ gone：失败，0 个工具\n  原因：program not found: no-such-program-xyz" in status
     assert owned.write("/mcp tools open", user=OWNER)
-    assert "mcp_open_pid（调用 1 次" in owned.wait_to_hear("mcp_open_slow（")
+    assert "mcp_open_pid（调用 1 次" in owned.wait_to_hear("mcp_open_slow")
     assert owned.write("/mcp call mcp_open_pid", user=OWNER)
     assert re.search(r"mcp_open_pid（\d+ 毫秒）：\n\d+", owned.wait_to_hear("毫秒）：\n", 30))
     assert owned.write("/mcp reload", user=OWNER)
