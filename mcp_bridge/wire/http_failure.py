@@ -95,8 +95,15 @@ def from_exception(error: BaseException, url: str, proxy: str | None = None) -> 
             inside = " (inside a container this is the container itself)" if is_loopback(host) else ""
             text = f"connection refused by {where}; is the server running?{inside}"
             return HttpFailure(text, cause="refused")
-    words = str(error) or type(error).__name__
-    return HttpFailure(f"no answer from {where}: {words}", cause="connection")
+    return HttpFailure(f"no answer from {where}: {_words(error)}", cause="connection")
+
+
+def _words(error: BaseException) -> str:
+    """Return the system's own words where there are some: clients say that all attempts failed, or nothing."""
+    told = [one.strerror for one in _causes(error) if isinstance(one, OSError) and one.errno and one.strerror]
+    if told or str(error):
+        return (told or [str(error)])[0]
+    return "it took too long" if type(error).__name__.endswith(("Timeout", "TimeoutError")) else "the connection broke"
 
 
 def is_loopback(host: str) -> bool:
