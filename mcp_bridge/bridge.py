@@ -24,6 +24,7 @@ from .catalog import Tool
 from .config import BridgeConfig
 from .deadline import happens
 from .errors import ToolNotFound
+from .off_loop import off_loop
 from .policy import is_admitted
 from .process.guardian import Guardian
 from .redaction import Redactor
@@ -193,7 +194,7 @@ class Bridge:
         """End every session and server; safe to call from any task, and more than once."""
         self._running = False
         await self._roster.close()
-        await asyncio.to_thread(self._guardian.close)
+        await off_loop(self._guardian.close)
 
     async def _attempt(self, server: Server, within_connect_timeout: bool) -> None:
         limit = server.config.connect_timeout if within_connect_timeout else server.start_seconds

@@ -20,6 +20,7 @@ from .cleaning import clean_label, truncate
 from .deadline import Deadline
 from .errors import BridgeError, CallTimeout, Cause, RpcError, ServerUnavailable
 from .handshake import Agreement, let_roots_arrive, shake_hands
+from .off_loop import off_loop
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
@@ -332,5 +333,5 @@ async def _import_sdk() -> ModuleType:
     """Import the SDK on a thread, so that no loop has to wait for it."""
     global _sdk_module
     if _sdk_module is None:
-        _sdk_module = await asyncio.to_thread(import_module, f"{__package__}._sdk")
+        _sdk_module = await off_loop(import_module, f"{__package__}._sdk")
     return _sdk_module

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import logging
 import ssl
@@ -13,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import __version__, _sdk
 from .errors import ServerUnavailable
+from .off_loop import off_loop
 from .redaction import public_url
 from .server_config import ServerConfig
 from .trust import trusted
@@ -100,7 +100,7 @@ async def _network(config: ServerConfig) -> Any:
     verify: Any = False
     if config.verify:
         try:
-            verify = await asyncio.to_thread(trusted, config.ca_file or "")
+            verify = await off_loop(trusted, config.ca_file or "")
         except (OSError, ssl.SSLError) as error:
             if not config.ca_file:
                 raise

@@ -17,6 +17,7 @@ from .connection import Connection
 from .deadline import happens
 from .errors import BridgeError, ServerUnavailable
 from .kept_sessions import KeptSessions
+from .off_loop import off_loop
 from .policy import idle_rules
 from .pool import SessionPool, SpareBudget
 from .process.environment import starts_by_launcher
@@ -130,7 +131,7 @@ class Server:
             except Exception as error:  # a fault of ours must cost this server alone
                 logger.exception("listing the tools of MCP server '%s' failed", self.config.name)
                 return self._fail(ServerUnavailable(f"internal error: {error!r}", server=self.config.name))
-            offered, changes = await asyncio.to_thread(self._store, masked(listing, self._around.redact))
+            offered, changes = await off_loop(self._store, masked(listing, self._around.redact))
             self._report(changes)
             self._check_rules(listing)
             self._accept(offered)
@@ -142,7 +143,7 @@ class Server:
             raise self.unavailable()
         async with self._lock:
             listing = masked(await self._list(), self._around.redact)
-            changes = await asyncio.to_thread(self._approvals.accept, self.config, listing)
+            changes = await off_loop(self._approvals.accept, self.config, listing)
             self._report([])
             self._check_rules(listing)
             self._accept(listing)

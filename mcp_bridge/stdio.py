@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import ServerUnavailable
+from .off_loop import off_loop
 from .process import server_process as process
 from .process.environment import Launch
 from .process.guardian import MARKER_VARIABLE, Guardian
@@ -63,7 +64,7 @@ class StdioChannel:
 
     async def _parse(self, line: bytes | TooLong) -> Parsed:
         if isinstance(line, bytes) and len(line) > OFF_LOOP_BYTES:
-            return await asyncio.to_thread(self._reader.parse, line)
+            return await off_loop(self._reader.parse, line)
         return self._reader.parse(line)
 
     def _take(self, parsed: Parsed) -> None:

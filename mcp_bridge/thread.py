@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import logging
 import sys
 import threading
@@ -165,7 +166,8 @@ class BridgeThread:
             self._loop = loop
             loop.run_until_complete(self._live())
             loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.run_until_complete(loop.shutdown_default_executor())
+            with contextlib.suppress(RuntimeError):  # the system has no thread for it: closing the loop does it
+                loop.run_until_complete(loop.shutdown_default_executor())
         except Exception:  # nobody above us could tell the owner
             logger.exception("the bridge thread failed")
         finally:
