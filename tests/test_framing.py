@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.wire.framing import Broken, LineBuffer, LineReader, TooLong, encode, parse_line
+from mcp_bridge.wire.framing import EDGE_BYTES, Broken, LineBuffer, LineReader, TooLong, encode, parse_line
 
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"text": "汉字\u2028\u0085"}}
 LINE = json.dumps(ANSWER, ensure_ascii=False).encode()
@@ -42,6 +42,23 @@ def test_memory_for_one_line_is_bounded(limit: int, size: int) -> None:
     assert sum(map(len, buffer._chunks)) <= limit
     (line,) = buffer.feed(b"\n")
     assert isinstance(line, TooLong) == (5 * size > limit)
+
+
+@given(st.lists(st.binary(max_size=3000).map(lambda piece: piece.replace(b"\n", b"")), max_size=8))
+def test_of_a_line_that_is_too_long_both_ends_are_kept(pieces: list[bytes]) -> None:
+    buffer = LineBuffer(100)
+    for piece in pieces:
+        assert buffer.feed(piece) == []
+    whole = b"".join(pieces)
+    (line,) = buffer.feed(b"\n")
+    if len(whole) > 100:
+        assert isinstance(line, TooLong)
+        assert line.size == len(whole)
+        assert line.edges.startswith(whole[:EDGE_BYTES])
+        assert line.edges.endswith(whole[-EDGE_BYTES:])
+        assert len(line.edges) <= 2 * EDGE_BYTES
+    else:
+        assert line == whole
 
 
 def test_an_answer_that_is_too_long_fails_only_the_call_it_answers() -> None:

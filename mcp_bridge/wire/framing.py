@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,8 +85,7 @@ class LineBuffer:
             self._dropped += piece[-EDGE_BYTES:]
             del self._dropped[EDGE_BYTES:-EDGE_BYTES]
         elif self._size > self._limit:
-            whole = b"".join(self._chunks) + piece
-            self._dropped = bytearray(whole[:EDGE_BYTES] + whole[-EDGE_BYTES:])
+            self._dropped = bytearray(edges([*self._chunks, piece]))
             self._chunks.clear()
         elif piece:
             self._chunks.append(piece)
@@ -99,6 +99,20 @@ class LineBuffer:
         self._chunks.clear()
         self._size, self._dropped = 0, None
         return line
+
+
+def edges(chunks: Sequence[bytes]) -> bytes:
+    """Return both ends of what the chunks make together, without making it: it is large."""
+    head, tail = b"", b""
+    for chunk in chunks:
+        if len(head) >= EDGE_BYTES:
+            break
+        head += chunk[: EDGE_BYTES - len(head)]
+    for chunk in reversed(chunks):
+        if len(tail) >= EDGE_BYTES:
+            break
+        tail = chunk[len(tail) - EDGE_BYTES :] + tail
+    return head + tail
 
 
 class LineReader:

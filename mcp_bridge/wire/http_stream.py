@@ -190,8 +190,12 @@ def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message],
     Answers are taken out of `waiting`, by the text of their ids.
     """
     only = next(iter(waiting.values())) if len(waiting) == 1 else None
-    if event.too_long:
-        found: list[Message] = [error_message(only.id if only else None, "the server's answer is too long")]
+    if event.too_long is not None:
+        broken = parse_line(event.too_long).broken
+        named = broken.id if broken is not None else None
+        owner_id = named if named is not None or only is None else only.id
+        reason = f"the server's answer is too long ({event.too_long.size} bytes)"
+        found: list[Message] = [error_message(owner_id, reason)]
     else:
         parsed = parse_line(event.data.encode("utf-8", "replace").replace(b"\n", b" "))
         found = parsed.messages

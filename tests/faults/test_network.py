@@ -1,0 +1,58 @@
+"""The network is cut, or falls silent, in the middle of an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
+
+from ..cases.remote import at, remote
+from ..conftest import GENEROUS, odd
+
+Write = Callable[[str], Path]
+LIMIT = 2
+
+
+def place(origin: str, path: str, session: str, seconds: float) -> str:
+    transport = "sse" if path == "/sse" else "http"
+    return at(origin + path, transport=transport, session=session, call_timeout=seconds)
+
+
+@pytest.mark.parametrize("session", ["fresh", "shared", "chat"])
+@pytest.mark.parametrize(("path", "oddity"), [("/mcp", "drop_mid_stream"), ("/sse", "cut_sse")])
+async def test_the_connection_is_cut_inside_an_answer_and_the_call_ends_at_once(
+    write_config: Write, tmp_path: Path, path: str, oddity: str, session: str
+) -> None:
+    before = len(asyncio.all_tasks())
+    with remote(tmp_path, "normal", f"http={oddity}", "tools=sleep") as server:
+        entries = place(server.origin, path, session, 300) + odd("other", "sleep")
+        async with Bridge(load_config(write_config(entries))) as bridge:
+            beside = asyncio.create_task(bridge.call("mcp_other_sleep", {"seconds": 1}))
+            with pytest.raises(ServerUnavailable, match=r"'s'.*\w+"):
+                await asyncio.wait_for(bridge.call("mcp_s_echo", {"text": "x"}, chat="qq:group:1"), GENEROUS)
+            assert (await bridge.call("mcp_s_echo", {"text": "next"}, chat="qq:group:1")).text == "next"
+            assert (await beside).text == "slept 1 s"
+            assert len(server.messages("tools/call")) == 1 + (path == "/mcp")  # none was made twice
+    assert len(asyncio.all_tasks()) == before
+
+
+@pytest.mark.parametrize("session", ["fresh", "shared", "chat"])
+@pytest.mark.parametrize(("path", "oddity"), [("/mcp", "silent_mid_stream"), ("/sse", "silent_sse")])
+async def test_the_network_falls_silent_inside_an_answer_and_the_limit_ends_the_call(
+    write_config: Write, tmp_path: Path, path: str, oddity: str, session: str
+) -> None:
+    before = len(asyncio.all_tasks())
+    loop = asyncio.get_running_loop()
+    with remote(tmp_path, "normal", f"http={oddity}", "tools=sleep") as server:
+        entries = place(server.origin, path, session, LIMIT)
+        async with Bridge(load_config(write_config(entries))) as bridge:
+            began = loop.time()
+            with pytest.raises(CallTimeout, match=f"'s': no answer and no progress for {LIMIT} s"):
+                await asyncio.wait_for(bridge.call("mcp_s_echo", {"text": "x"}, chat="qq:group:1"), GENEROUS)
+            assert loop.time() - began >= LIMIT
+            assert (await bridge.call("mcp_s_echo", {"text": "next"}, chat="qq:group:1")).text == "next"
+    assert len(asyncio.all_tasks()) == before
