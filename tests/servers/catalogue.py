@@ -42,6 +42,7 @@ MODULES = (
     "modes_leaks",
     "modes_soak",
     "modes_helpers",
+    "modes_mixed_up",
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Exchange:
         self.without_sessions = False
         self.resume = False
         self.broken = False
+        self.silent = False
         self.odd_accept = False
         self.flavour = ""
 
@@ -44,9 +46,16 @@ class Exchange:
             self.handler.reply(202)
 
     def break_stream(self) -> None:
-        if self.broken:
-            self.handler.chunk(b'event: message\ndata: {"jsonrpc":"2.0",')
+        if self.broken or self.silent:
+            self.half(cut=self.broken)
+
+    def half(self, *, cut: bool) -> None:
+        """Send half an event; then cut the connection, or be silent for ever."""
+        self.handler.chunk(b'event: message\ndata: {"jsonrpc":"2.0",')
+        if cut:
             self.cut()
+        while True:
+            time.sleep(3600)
 
     def cut(self, reset: bool = False) -> None:
         """Close the connection without another byte; `reset` sends RST, as a killed process does."""

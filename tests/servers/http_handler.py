@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from http_exchange import Exchange
 from http_oddities import ODDITIES
-from http_session import HttpChannel, Session, Sessions
+from http_session import CUT, HALF, HttpChannel, Session, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,6 +151,8 @@ class Handler(BaseHTTPRequestHandler):
                 continue
             if item is None:
                 break
+            if item[0] in (HALF, CUT):
+                self.exchange.half(cut=item[0] == CUT)
             self.event(item[0])
             if until_final and item[1]:
                 break
@@ -208,7 +210,7 @@ class Handler(BaseHTTPRequestHandler):
             self.chunk(b"id: 1\nretry: 200\ndata: \n\n")
             self.end_stream()
             return
-        style = "sse" if self.exchange.broken else self.server.options.get("answer", "auto")
+        style = "sse" if self.exchange.broken or self.exchange.silent else self.server.options.get("answer", "auto")
         first = stream.get() if style != "sse" else None
         while style == "json" and first is not None and not first[1]:
             session.channel.standing.put(first)

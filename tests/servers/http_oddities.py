@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from http_session import CUT, HALF
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -113,6 +115,30 @@ def drop_stream(exchange: Exchange) -> bool:
     """The answer to the first tools/call (`on`, `times`=1) is a stream that breaks off inside an event."""
     exchange.broken = exchange.strikes("drop_mid_stream", CALL, 1)
     return False
+
+
+@oddity("silent_mid_stream")
+def silent_stream(exchange: Exchange) -> bool:
+    """The answer to the first tools/call (`on`, `times`=1) is a stream that falls silent inside an event."""
+    exchange.silent = exchange.strikes("silent_mid_stream", CALL, 1)
+    return False
+
+
+def half(name: str, item: bytes, doc: str) -> None:
+    def break_off(exchange: Exchange) -> bool:
+        if not exchange.strikes(name, CALL, 1):
+            return False
+        for session in exchange.handler.server.sessions.all():
+            session.channel.standing.put((item, False))
+        exchange.handler.reply(202)
+        return True
+
+    break_off.__doc__ = f"The first tools/call (`on`, `times`=1) is accepted (202); then {doc}."
+    ODDITIES[name] = break_off
+
+
+half("silent_sse", HALF, "the open streams fall silent inside an event")
+half("cut_sse", CUT, "the connections of the open streams are cut inside an event")
 
 
 @oddity("drop_sse")

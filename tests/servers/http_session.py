@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     Stream: TypeAlias = "queue.Queue[tuple[bytes, bool] | None]"
 
 
+HALF, CUT = b"half", b"cut"
+"""Put into a stream: half an event is sent, then nothing more, or the connection is cut."""
+
+
 class HttpChannel:
     """A queue per running request, and a standing one for all that belongs to no request."""
 
@@ -82,6 +86,9 @@ class Sessions:
 
     def get(self, session_id: str | None) -> Session | None:
         return self._open.get(session_id or "")
+
+    def all(self) -> list[Session]:
+        return list(self._open.values())
 
     def forget(self, session_id: str | None = None) -> None:
         """Drop one session, or all as a restart does; their streams end."""
