@@ -123,8 +123,8 @@ def adopt(session: ClientSession, protocol_version: str) -> None:
 @asynccontextmanager
 async def streamable_http(url: str, client: Any) -> AsyncIterator[Streams]:
     """Open the SDK's streamable HTTP transport over an HTTP client of ours."""
-    opened = streamable_http_client(url, http_client=client)
-    async with opened as (read, write, *_), read, write:  # 1.x leaves closing to the garbage collector
+    async with _closing() as closing, streamable_http_client(url, http_client=client) as (read, write, *_):
+        closing.extend((read, write))
         yield read, write
 
 
@@ -132,8 +132,23 @@ async def streamable_http(url: str, client: Any) -> AsyncIterator[Streams]:
 async def sse(url: str, make_client: Callable[..., Any], read_seconds: float) -> AsyncIterator[Streams]:
     """Open the SDK's SSE transport over HTTP clients of ours."""
     opened = sse_client(url, sse_read_timeout=read_seconds, httpx_client_factory=make_client)
-    async with opened as (read, write), read, write:
+    async with _closing() as closing, opened as (read, write):
+        closing.extend((read, write))
         yield read, write
+
+
+@asynccontextmanager
+async def _closing() -> AsyncIterator[list[Any]]:
+    """Close streams after the transport that writes to them: it logs a traceback of one that is closed before.
+
+    The SDK 1.x leaves closing to the garbage collector.
+    """
+    streams: list[Any] = []
+    try:
+        yield streams
+    finally:
+        for stream in streams:
+            await stream.aclose()
 
 
 class Outward:

@@ -56,3 +56,17 @@ async def test_the_network_falls_silent_inside_an_answer_and_the_limit_ends_the_
             assert loop.time() - began >= LIMIT
             assert (await bridge.call("mcp_s_echo", {"text": "next"}, chat="qq:group:1")).text == "next"
     assert len(asyncio.all_tasks()) == before
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse"])
+async def test_an_answer_in_the_moment_of_the_limit_puts_no_traceback_into_the_log(
+    write_config: Write, tmp_path: Path, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with remote(tmp_path, "slow_call", "delay=0.3", "answer=sse") as server:
+        entry = place(server.origin, path, "fresh", 0.3)  # limit and answer come together
+        async with Bridge(load_config(write_config(entry))) as bridge:
+            for _ in range(6):
+                calls = [bridge.call("mcp_s_slow") for _ in range(6)]
+                for answer in await asyncio.gather(*calls, return_exceptions=True):
+                    assert isinstance(answer, CallTimeout) or "slow answer" in getattr(answer, "text", "")
+    assert [one.getMessage() for one in caplog.records if one.exc_info or one.levelname == "ERROR"] == []
