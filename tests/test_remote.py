@@ -281,3 +281,15 @@ async def test_odd_answers_are_read_over_http_as_over_stdio(
     async with Bridge(load_config(write_config(text))) as bridge:
         result = await bridge.call(f"mcp_s_{tool}", {"text": "x"} if tool == "echo" else {})
         assert said in result.text
+
+
+@pytest.mark.parametrize(("path", "transport"), [("/mcp", "http"), ("/sse", "sse")])
+async def test_a_session_ends_quietly_while_the_server_is_talking(
+    serve: Serve, write_config: Write, caplog: pytest.LogCaptureFixture, path: str, transport: str
+) -> None:
+    """The SDK logs a traceback if what it hands a message to is closed before it."""
+    config = load_config(write_config(entry(serve("chatter") + path, transport=transport, warm=0)))
+    async with Bridge(config) as bridge:
+        for _ in range(5):
+            assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
+    assert [one.getMessage() for one in caplog.records if one.exc_info and one.name.startswith("mcp.")] == []

@@ -166,6 +166,19 @@ class UnknownNotifications(Envelope):
         super().respond(request, **body)
 
 
+@mode("chatter")
+class Chatter(Server):
+    """Sends a log notification every `period` (0.001) s from `initialized` on, whatever else happens."""
+
+    def initialized(self) -> None:
+        self.spawn(self.chat_for_ever)
+
+    def chat_for_ever(self) -> None:
+        while True:
+            self.notify("notifications/message", {"level": "debug", "data": "still here"})
+            time.sleep(self.number("period", 0.001))
+
+
 @mode("log_flood")
 class LogFlood(Server):
     """Sends `count` (2000) log notifications before each tools/call answer."""
