@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "integrations"
 FOLDER = ROOT / ".venv-integrations"
 SUITE_SECONDS = 900
+PROBE_SECONDS = 60
+"""Most that an interpreter may take to tell its version."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,20 @@ def find_python(least: tuple[int, int]) -> str | None:
     """Return an interpreter of at least that version: this one, one on PATH, or one of pyenv's."""
     if sys.version_info[:2] >= least:
         return sys.executable
-    for minor in range(least[1], 14):
+    return next((python for python in _candidates(least[1]) if _runs(python)), None)
+
+
+def _candidates(least_minor: int) -> Iterator[str]:
+    for minor in range(least_minor, 14):
         if found := shutil.which(f"python3.{minor}"):
-            return found
-        if installed := sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")):
-            return str(installed[-1])
-    return None
+            yield found
+        yield from map(str, sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"), reverse=True))
+
+
+def _runs(python: str) -> bool:
+    """Tell whether that is an interpreter; pyenv puts a shim on PATH also for one that it does not run here."""
+    command = [python, "-c", "import ensurepip, venv"]
+    return subprocess.run(command, capture_output=True, timeout=PROBE_SECONDS, check=False).returncode == 0
 
 
 def run(name: str, package: Package) -> tuple[bool, str]:
@@ -75,7 +86,10 @@ def main(names: list[str]) -> int:
     failed = False
     for name in names or PACKAGES:
         started = time.monotonic()
-        passed, text = run(name, PACKAGES[name])
+        try:
+            passed, text = run(name, PACKAGES[name])
+        except (subprocess.SubprocessError, OSError) as error:  # no reason to leave out the packages after it
+            passed, text = False, str(error)
         failed = failed or not passed
         print(f"{name:14} | {'ok  ' if passed else 'FAIL'} | {text} | {time.monotonic() - started:.0f} s", flush=True)
     return 1 if failed else 0
