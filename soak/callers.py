@@ -29,6 +29,7 @@ WEIGHTS = {
 CANCEL_SHARE = 0.05
 SLOW_SECONDS, BIG_CHARS = 2.6, 400_000
 """At the most: some slow calls are over the limit, some big answers go past the SDK."""
+POLL_SECONDS = 0.05
 END_SECONDS = 60.0
 """No call may take longer: its own limits are far below."""
 
@@ -46,6 +47,9 @@ class Callers:
         self._bridge: BridgeThread | None = None
         self._rules = Rules()
         self._stopping = False
+        self._going = asyncio.Event()
+        self._going.set()
+        self._running = 0
 
     def use(self, bridge: BridgeThread, rules: Rules) -> None:
         """Make all further calls with this generation."""
@@ -54,6 +58,17 @@ class Callers:
     def stop(self) -> None:
         """Begin no further call."""
         self._stopping = True
+        self._going.set()
+
+    async def hold(self) -> None:
+        """Begin no further call until `go`; returns when none is running."""
+        self._going.clear()
+        while self._running:
+            await asyncio.sleep(POLL_SECONDS)
+
+    def go(self) -> None:
+        """Go on after `hold`."""
+        self._going.set()
 
     async def run(self, chats: int) -> None:
         """Call until `stop`; returns when the last call has ended."""
@@ -64,8 +79,13 @@ class Callers:
     async def _chat(self, chat: str) -> None:
         while not self._stopping:
             await asyncio.sleep(self._dice.expovariate(1 / self._load.pause))
+            await self._going.wait()
+            if self._stopping:
+                return
             at_once = self._dice.choice((1, 1, 1, 1, 2, 3))
+            self._running += at_once
             await asyncio.gather(*(self._call(chat) for _ in range(at_once)))
+            self._running -= at_once
 
     async def _call(self, chat: str) -> None:
         bridge = self._bridge

@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 from dataclasses import dataclass, field
+from statistics import median
 
 import psutil
 
 MIB = 2**20
 WARM_SECONDS = 120.0
 """Until then memory is taken once for all: modules, pools of threads, buffers."""
-WINDOW_SECONDS = 60.0
-"""Two medians over so long are compared: single samples jump by what a running call holds."""
 LEAST_SECONDS = 240.0
 """A shorter run tells nothing."""
 LIMIT_MIB = 2.0
+MOST_COMPARED = 5
+"""So many samples of the beginning and of the end are compared, by their medians, if there are enough."""
 
 
 @dataclass
 class Memory:
-    """Samples of resident bytes; times are seconds since the start of the run."""
+    """Resident bytes at comparable moments; times are seconds since the start of the run.
+
+    A run has four calls at one moment and forty at another, one generation or four: only what is
+    there when all of that has ended shows whether anything stays.
+    """
 
     samples: list[tuple[float, int]] = field(default_factory=list)
 
     def sample(self, now: float) -> None:
-        """Take a sample, with nothing left to be collected."""
+        """Take a sample, with nothing left to be collected, nor kept by the allocator for later."""
         gc.collect()
-        self.samples.append((now, psutil.Process().memory_info().rss))
-
-    @property
-    def last_mib(self) -> float:
-        return self.samples[-1][1] / MIB if self.samples else 0.0
+        _trim()
+        self.samples.append((now, rss()))
 
     @property
     def growth_mib(self) -> float | None:
         """Growth from minute 2 to the end; None if the run was too short to tell."""
-        end = self.samples[-1][0] if self.samples else 0.0
-        if end < LEAST_SECONDS:
+        warm = [used for now, used in self.samples if now >= WARM_SECONDS]
+        if len(warm) < 2 or self.samples[-1][0] < LEAST_SECONDS:
             return None
-        first = [rss for now, rss in self.samples if WARM_SECONDS <= now < WARM_SECONDS + WINDOW_SECONDS]
-        last = [rss for now, rss in self.samples if now > end - WINDOW_SECONDS]
-        return (_median(last) - _median(first)) / MIB
+        count = min(max(len(warm) // 4, 1), MOST_COMPARED)
+        return (median(warm[-count:]) - median(warm[:count])) / MIB
 
     @property
     def slope_mib_per_hour(self) -> float | None:
@@ -55,7 +58,12 @@ class Memory:
         return together / spread * 3600 / MIB if spread else None
 
 
-def _median(values: list[int]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+def rss() -> int:
+    """Return the resident bytes of this process."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def _trim() -> None:
+    """Have the allocator give back what it keeps, where it can (glibc)."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

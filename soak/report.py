@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .judge import Judge
-from .memory import LIMIT_MIB, Memory
+from .memory import LIMIT_MIB, MIB, Memory, rss
 from .options import Options
 from .pulse import Pulse
 from .remains import Remains
+
+SHOWN_SAMPLES = 15
 
 
 @dataclass
@@ -45,7 +47,7 @@ class Report:
         return (
             f"{now / 60:6.1f} min  {self.judge.calls} calls, {failed} of them failed, told or cancelled;"
             f" {self.troubles.get('kills', 0)} kills, {self.troubles.get('generations', 0)} generations;"
-            f" {children} processes, {used:.2f} cores, {self.memory.last_mib:.1f} MiB; {self.judge.fault_count} faults"
+            f" {children} processes, {used:.2f} cores, {rss() / MIB:.1f} MiB; {self.judge.fault_count} faults"
         )
 
     def document(self) -> dict[str, Any]:
@@ -60,7 +62,7 @@ class Report:
             "troubles": self.troubles,
             "left": self.left,
             "at the end": asdict(self.remains) if self.remains else None,
-            "rss_mib": round(self.memory.last_mib, 2),
+            "rss_mib": [round(used / MIB, 2) for _, used in self.memory.samples],
             "growth_mib": _rounded(self.memory.growth_mib),
             "slope_mib_per_hour": _rounded(self.memory.slope_mib_per_hour),
             "stalls": self.pulse.stalls,
@@ -77,7 +79,7 @@ class Report:
         rows += [("calls", known["calls"]), *((f"  {name}", count) for name, count in known["outcomes"].items())]
         rows += list(self.troubles.items())
         rows += [(f"left: {name}", (self.left or {}).get(name, 0)) for name in asdict(self.remains or _NONE)]
-        rows += [("RSS at the end, MiB", known["rss_mib"])]
+        rows += [("RSS at rest, MiB", ", ".join(f"{used:.1f}" for used in _some(known["rss_mib"])))]
         rows += [(f"growth since minute 2, MiB (limit {LIMIT_MIB:g})", _shown(known["growth_mib"]))]
         rows += [("slope since minute 2, MiB per hour", _shown(known["slope_mib_per_hour"]))]
         rows += [
@@ -94,6 +96,12 @@ class Report:
 
 
 _NONE = Remains(0, 0, 0, 0, 0, 0)
+
+
+def _some(values: list[float]) -> list[float]:
+    """Return at most `SHOWN_SAMPLES` of them, evenly chosen, the last among them."""
+    step = -(-len(values) // SHOWN_SAMPLES) or 1
+    return values[::-1][::step][::-1]
 
 
 def _rounded(value: float | None) -> float | None:

@@ -30,7 +30,9 @@ from .remains import Remains
 from .report import Report
 from .trouble import Remotes, Trouble
 
-SAMPLE_SECONDS, LINE_SECONDS = 5.0, 60.0
+LOOK_SECONDS, LINE_SECONDS = 2.0, 60.0
+MOST_SAMPLES = 60
+"""A sample takes some seconds, in which nobody calls."""
 START_SECONDS = 60.0
 REST_SECONDS = 15.0
 """How long the last processes may take to be gone."""
@@ -67,15 +69,9 @@ async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, 
     started = asyncio.get_running_loop().time()
     trouble.reload()
     calling = asyncio.create_task(callers.run(report.options.chats), name="callers")
-    works = (
-        report.pulse.run(),
-        load.run(),
-        trouble.kill(remotes.pids),
-        trouble.edit(),
-        remotes.keep(),
-        _watch(report, load, trouble),
-    )
-    beside: list[asyncio.Task[Any]] = [asyncio.create_task(one) for one in (*works, report.pulse.run())]
+    works = trouble.kill(remotes.pids), trouble.edit(), remotes.keep(), load.run(), report.pulse.run()
+    watch = _watch(report, load, callers, trouble)
+    beside: list[asyncio.Task[Any]] = [asyncio.create_task(one) for one in (*works, watch)]
     try:
         with _interruption() as interrupted:
             beside.append(asyncio.create_task(interrupted.wait()))
@@ -89,24 +85,34 @@ async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, 
         for ended in await asyncio.gather(calling, *beside, return_exceptions=True):
             if isinstance(ended, Exception):
                 report.judge.fault(f"the soak itself failed: {ended!r}")
+        await trouble.hold()
+        report.memory.sample(report.seconds)
 
 
-async def _watch(report: Report, load: Load, trouble: Trouble) -> None:
-    """Sample the memory and tell the progress, until cancelled."""
+async def _watch(report: Report, load: Load, callers: Callers, trouble: Trouble) -> None:
+    """Tell the progress and sample the memory at rest, until cancelled."""
     loop = asyncio.get_running_loop()
-    started, told, shown = loop.time(), 0.0, 0
+    started, told, shown, sampled = loop.time(), 0.0, 0, 0.0
+    sample_seconds = max(LINE_SECONDS, report.options.seconds / MOST_SAMPLES)
     while True:
-        await asyncio.sleep(SAMPLE_SECONDS)
-        now = loop.time() - started
-        report.memory.sample(now)
+        await asyncio.sleep(LOOK_SECONDS)
         kills = sum(trouble.counts.values())
         report.troubles = {**trouble.counts, "kills": kills, "generations": trouble.generation}
         for fault in report.judge.faults[shown:]:
             print(f"FAULT: {fault}", file=sys.stderr, flush=True)
         shown = len(report.judge.faults)
-        if now - told >= LINE_SECONDS:
-            told = now
-            print(report.line(now, load.used, len(psutil.Process().children(recursive=True))), flush=True)
+        if loop.time() - started - told < LINE_SECONDS:
+            continue
+        now = told = loop.time() - started
+        print(report.line(now, load.used, len(psutil.Process().children(recursive=True))), flush=True)
+        if now - sampled < sample_seconds:
+            continue
+        sampled = now
+        await callers.hold()
+        await trouble.hold()
+        report.memory.sample(now)
+        callers.go()
+        trouble.go()
 
 
 @contextlib.contextmanager

@@ -82,11 +82,14 @@ class Trouble:
         self._data_dir = data_dir
         self._bridge: BridgeThread | None = None
         self._ending: set[asyncio.Task[None]] = set()
+        self._going = asyncio.Event()
+        self._going.set()
 
     async def kill(self, remote: Callable[[], set[int]]) -> None:
         """Kill servers and spares, until cancelled."""
         while True:
             await asyncio.sleep(self._dice.expovariate(1 / KILL_SECONDS))
+            await self._going.wait()
             http = self._dice.random() < HTTP_SHARE
             victims = await asyncio.to_thread(_servers)
             victims = [one for one in victims if (one.pid in remote()) == http]
@@ -99,6 +102,7 @@ class Trouble:
         """Reload with an edited configuration, until cancelled."""
         while True:
             await asyncio.sleep(self._dice.expovariate(1 / RELOAD_SECONDS))
+            await self._going.wait()
             if len(self._ending) < MOST_ENDING:
                 self.reload()
 
@@ -113,6 +117,18 @@ class Trouble:
             task = asyncio.create_task(self._end(former), name="end of a generation")
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
+
+    async def hold(self) -> None:
+        """Do no harm until `go`; returns when there is one generation, new and ready."""
+        self._going.clear()
+        self.reload()
+        assert self._bridge is not None
+        await asyncio.wait(self._ending)
+        await asyncio.to_thread(self._bridge.wait_ready, END_SECONDS)
+
+    def go(self) -> None:
+        """Go on after `hold`."""
+        self._going.set()
 
     async def close(self) -> None:
         """End the last generation, and wait for all."""

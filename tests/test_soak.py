@@ -137,7 +137,7 @@ def test_a_run_of_days_does_not_grow_by_what_it_counts() -> None:
 
 
 def grown(per_hour: float, seconds: float) -> Memory:
-    return Memory([(now, int((100 + per_hour * now / 3600) * MIB)) for now in range(0, int(seconds) + 1, 5)])
+    return Memory([(now, int((100 + per_hour * now / 3600) * MIB)) for now in range(0, int(seconds) + 1, 60)])
 
 
 def report(memory: Memory, judge: Judge | None = None) -> Report:
