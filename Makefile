@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations test-conformance bench soak clean
+.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations test-conformance test-servers bench soak clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -47,6 +47,10 @@ test-integrations:
 test-conformance:
 	$(PYTHON) tests/conformance/run.py
 
+# Public servers from npm and PyPI through the bridge: some minutes, and 1.5 GB the first time.
+test-servers: $(TEST)/ready
+	$(TEST)/bin/python -m tests.real_servers.run
+
 # Some ten minutes; `make bench BENCH=--quick` is a smoke test.
 bench: $(TEST)/ready
 	$(TEST)/bin/python -m benchmarks $(BENCH)
@@ -77,4 +81,4 @@ $(HOST)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix .venv-integrations .venv-conformance build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix .venv-integrations .venv-conformance .venv-servers build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
