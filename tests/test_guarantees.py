@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mcp_bridge.bridge import MAX_CALL_FACTOR
+from mcp_bridge.calls.sending import MAX_CALL_FACTOR
 from mcp_bridge.config import BridgeConfig
 from mcp_bridge.server_config import ServerConfig
 
