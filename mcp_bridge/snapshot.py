@@ -8,6 +8,7 @@ cannot be read is ignored; whatever cannot be written costs a warning.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -93,17 +94,30 @@ class EntryFiles:
         return self.folder / f"{digest[:32]}.json"
 
     def _read_salt(self) -> bytes:
-        if self._salt is None:
-            file = self.folder / "salt"
-            salt = _whole_salt(file)
-            if salt is None:
+        file = self.folder / "salt"
+        while self._salt is None:
+            self._salt = _whole_salt(file)
+            if self._salt is None:
                 file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                new = secrets.token_bytes(SALT_BYTES)
-                # Of two bots that start together one is first; half a salt is nobody's.
-                (write_whole if file.exists() else create_whole)(file, new)
-                salt = file.read_bytes()
-            self._salt = salt
+                _make_salt(file)
         return self._salt
+
+
+def _make_salt(file: Path) -> None:
+    """Make the salt unless another bot that starts at the same time has; put a new one in place of half of one.
+
+    Raises `OSError`.
+    """
+    if not file.exists():
+        create_whole(file, secrets.token_bytes(SALT_BYTES))
+        return
+    successor = file.with_suffix(".new")
+    create_whole(successor, secrets.token_bytes(SALT_BYTES))
+    if _whole_salt(file) is None:
+        with contextlib.suppress(FileNotFoundError):  # another has put it there
+            os.replace(successor, file)
+    else:
+        successor.unlink(missing_ok=True)
 
 
 def _whole_salt(file: Path) -> bytes | None:
