@@ -16,6 +16,7 @@ from .processes import wait_for
 
 EDITED_SECONDS = 25.0
 """An edited config.toml takes effect; the goal of 5 s holds for an idle machine and is printed."""
+RELOADING = "the tools have changed: reloading the plugin once"
 OWNER, STRANGER = "10001", "666"
 CONTROLLED = '[mcp]\nowners = ["qq:10001"]\n\n'
 
@@ -149,11 +150,10 @@ def test_an_edit_that_changes_no_tool_reloads_nothing(boot: Boot, plain: Plain) 
     """It takes effect in the running plugin."""
     host = boot(plain("s"))
     host.wait_for_tools("mcp_s_pid")
-    wait_for(lambda: "is ready with 4 tools" in host.logs().rpartition("mcp-bridge: 4 tools")[2], EDITED_SECONDS)
-    generation = host.generations()
+    reloads = host.logs().count(RELOADING)
     host.write_config(CONTROLLED + plain("s"))
     host.ask("/mcp", OWNER, "● s：就绪")
-    assert host.generations() == generation
+    assert host.logs().count(RELOADING) == reloads
 
 
 def test_the_page_shows_servers_tools_and_calls_and_its_buttons_work(owned: RealHost) -> None:
