@@ -158,17 +158,16 @@ class Outward:
     """
 
     def __init__(self, carry: Callable[[dict[str, Any], Any], Awaitable[None]]) -> None:
-        self._carry = carry
-        self._closed = False
+        self._carry: Callable[[dict[str, Any], Any], Awaitable[None]] | None = carry
 
     async def send(self, item: SessionMessage) -> None:
         """Carry a message on. Raises `anyio.ClosedResourceError` after `aclose`."""
-        if self._closed:
+        if self._carry is None:
             raise anyio.ClosedResourceError
         await self._carry(to_wire(item), item.metadata)
 
     async def aclose(self) -> None:
-        self._closed = True
+        self._carry = None  # the SDK's session refers to itself, and through us it would keep the whole channel
 
     async def __aenter__(self) -> Outward:
         return self

@@ -233,6 +233,7 @@ class Connection:
             self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
             self._end()
+            self._filter.mute()
             self.on_end(self)
 
     async def _live(self) -> None:

@@ -15,7 +15,10 @@ import psutil
 import pytest
 
 from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
-from mcp_bridge.connection import REHEARSAL_SECONDS
+from mcp_bridge.connection import REHEARSAL_SECONDS, Connection
+from mcp_bridge.process.server_process import ServerProcess
+from mcp_bridge.stdio import StdioChannel
+from mcp_bridge.wire.filter import MessageFilter
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, alive, children, odd, until
@@ -308,3 +311,22 @@ async def test_a_thousand_calls_leave_nothing_behind(write_config: Write, tmp_pa
     gc.collect()
     await until(lambda: not children() - before[3], GENEROUS)
     assert resources() == before
+
+
+async def test_what_belonged_to_a_session_goes_with_it_and_does_not_wait_for_the_collector(
+    write_config: Write, tmp_path: Path
+) -> None:
+    """A full collection is rare in a bot: a hundred dead sessions would be kept until then."""
+    kinds = (Connection, StdioChannel, ServerProcess, MessageFilter)
+    log = tmp_path / "log"
+    async with Bridge(load_config(write_config(odd("s", "normal", f"log={log}")))) as bridge:
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(10):
+                await bridge.call("mcp_s_pid")
+            for kind in kinds:
+                await until(lambda kind=kind: sum(isinstance(one, kind) for one in gc.get_objects()) <= running(log))  # type: ignore[misc]
+            assert len(starts(log)) > running(log) > 0
+        finally:
+            gc.enable()

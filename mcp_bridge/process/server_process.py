@@ -127,6 +127,7 @@ class ServerProcess:
 
     async def _bury(self) -> None:
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()  # with their tracebacks they would keep us until the next full collection
         await self.wait_exit(KILL_SECONDS)
         self._stdout.close()
         self._stderr.close()

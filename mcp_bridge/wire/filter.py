@@ -75,6 +75,10 @@ class MessageFilter:
         self.has_told_roots = False
         """Whether the server has asked for the roots."""
 
+    def mute(self) -> None:
+        """Call no hook any more: the session is over, and whoever listened can go."""
+        self._hooks = Hooks()
+
     def capabilities(self) -> Message:
         """Return what the client announces in `initialize`: only what it really does."""
         announced: Message = {}
