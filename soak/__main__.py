@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 
+from .memory import settle_allocator
 from .options import parse
 from .run import run
 
@@ -13,6 +14,7 @@ from .run import run
 def main(words: list[str]) -> int:
     """Run, tell, and return the exit status."""
     options = parse(words)
+    settle_allocator()
     print(f"soak: {options.seconds:g} s, seed {options.seed}, {options.chats} chats", flush=True)
     report = asyncio.run(run(options))
     print(report.table())

@@ -11,6 +11,8 @@ from statistics import median
 import psutil
 
 MIB = 2**20
+_ARENA_MAX, _MMAP_THRESHOLD = -8, -3
+"""Of `mallopt` in glibc's malloc.h."""
 WARM_SECONDS = 120.0
 """Until then memory is taken once for all: modules, pools of threads, buffers."""
 LEAST_SECONDS = 240.0
@@ -61,6 +63,18 @@ class Memory:
 def rss() -> int:
     """Return the resident bytes of this process."""
     return int(psutil.Process().memory_info().rss)
+
+
+def settle_allocator() -> None:
+    """Let the allocator keep little for later, where it can be told (glibc); to be called before any thread starts.
+
+    Left alone it makes a heap for each of up to 16 threads, and takes ever larger pieces from them: how
+    much of that is touched says more about chance than about this process, and it is several MiB.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_ARENA_MAX, 1)
+        mallopt(_MMAP_THRESHOLD, 128 * 1024)
 
 
 def _trim() -> None:
