@@ -52,6 +52,12 @@ def test_arguments_arrive_however_they_were_wrapped(sent: object) -> None:
     assert parse_arguments(sent) == {"a": 1}
 
 
+def test_a_line_end_that_the_model_forgot_to_escape_arrives() -> None:
+    assert parse_arguments('{"code": "if a:\n\tb()"}') == {"code": "if a:\n\tb()"}
+    schema = {"type": "object", "properties": {"edit": {"type": "object", "properties": {"text": {"type": "string"}}}}}
+    assert repair_arguments({"edit": '{"text": "a\nb"}'}, schema) == {"edit": {"text": "a\nb"}}
+
+
 @pytest.mark.parametrize(
     ("sent", "told"),
     [
