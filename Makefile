@@ -6,7 +6,7 @@ DEMO = .venv-demo
 TEST = .venv
 HOST = .venv-maibot
 
-.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations test-conformance test-servers bench soak clean
+.PHONY: demo test fuzz lint test-maibot test-webui test-matrix test-integrations test-conformance test-servers bench soak audit clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python -m mcp_bridge demo
@@ -60,6 +60,13 @@ SOAK ?= 10m
 soak: $(TEST)/ready
 	$(TEST)/bin/python -m soak --time $(SOAK) $(SOAK_OPTIONS)
 
+# Known weaknesses in what is installed; fails, too, where the database of them cannot be reached.
+audit:
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check -e ".[chat,import]" pip-audit
+	.venv-audit/bin/python -m pip uninstall --quiet --yes mcp-bridge  # in no database, which would count as a failure
+	.venv-audit/bin/pip-audit --local --strict
+
 $(DEMO)/ready: pyproject.toml
 	$(PYTHON) -m venv $(DEMO)
 	$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
@@ -81,4 +88,4 @@ $(HOST)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix .venv-integrations .venv-conformance .venv-servers build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) $(TEST) $(HOST) .venv-matrix .venv-integrations .venv-conformance .venv-servers .venv-audit build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
