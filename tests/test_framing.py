@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_bridge.wire.framing import EDGE_BYTES, Broken, LineBuffer, LineReader, TooLong, encode, parse_line
@@ -45,6 +45,7 @@ def test_memory_for_one_line_is_bounded(limit: int, size: int) -> None:
 
 
 @given(st.lists(st.binary(max_size=3000).map(lambda piece: piece.replace(b"\n", b"")), max_size=8))
+@example([b"x" + 60 * b"y", 50 * b"y", b"yz"])
 def test_of_a_line_that_is_too_long_both_ends_are_kept(pieces: list[bytes]) -> None:
     buffer = LineBuffer(100)
     for piece in pieces:

@@ -62,7 +62,7 @@ class LineBuffer:
         self._limit = limit
         self._chunks: list[bytes] = []
         self._size = 0
-        self._dropped: bytearray | None = None
+        self._dropped: bytes | None = None
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         """Return the lines that `data` completes."""
@@ -82,10 +82,9 @@ class LineBuffer:
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._dropped is not None:
-            self._dropped += piece[-EDGE_BYTES:]
-            del self._dropped[EDGE_BYTES:-EDGE_BYTES]
+            self._dropped = edges([self._dropped, piece])
         elif self._size > self._limit:
-            self._dropped = bytearray(edges([*self._chunks, piece]))
+            self._dropped = edges([*self._chunks, piece])
             self._chunks.clear()
         elif piece:
             self._chunks.append(piece)
@@ -95,14 +94,16 @@ class LineBuffer:
         if self._dropped is None:
             line = b"".join(self._chunks)
         else:
-            line = TooLong(bytes(self._dropped), self._size)
+            line = TooLong(self._dropped, self._size)
         self._chunks.clear()
         self._size, self._dropped = 0, None
         return line
 
 
 def edges(chunks: Sequence[bytes]) -> bytes:
-    """Return both ends of what the chunks make together, without making it: it is large."""
+    """Return both ends of what the chunks make together, without making it if it is large; all of it if they meet."""
+    if sum(map(len, chunks)) <= 2 * EDGE_BYTES:
+        return b"".join(chunks)
     head, tail = b"", b""
     for chunk in chunks:
         if len(head) >= EDGE_BYTES:
