@@ -19,7 +19,7 @@ test: $(TEST)/ready
 # The property tests with many examples each: EXAMPLES=50000 takes hours.
 EXAMPLES ?= 1000
 fuzz: $(TEST)/ready
-	MCP_BRIDGE_EXAMPLES=$(EXAMPLES) $(TEST)/bin/python -m pytest -q -m hypothesis tests --ignore=tests/maibot --ignore=tests/webui
+	MCP_BRIDGE_EXAMPLES=$(EXAMPLES) $(TEST)/bin/python -m pytest -q -n $(JOBS) -m hypothesis tests --ignore=tests/maibot --ignore=tests/webui
 
 lint: $(TEST)/ready-dev
 	$(TEST)/bin/python -m mypy --strict mcp_bridge

@@ -251,9 +251,9 @@ def test_a_file_from_a_server_is_saved_where_the_owner_said_and_nowhere_else(
 ) -> None:
     file = write_config(odd("s", "result_embedded_escape"))
     out = tmp_path / "a" / "b" / "out"
-    command_line("call", "mcp_s_embedded_escape", "--config", str(file), "--save-media", str(out))
+    told = command_line("call", "mcp_s_embedded_escape", "--config", str(file), "--save-media", str(out))
     saved = [one for one in files_in(tmp_path) if one.read_bytes() == b"evil"]
-    assert [one.parent for one in saved] == [out]
+    assert [one.parent for one in saved] == [out], told
     assert not os.access(saved[0], os.X_OK)
 
 
