@@ -22,16 +22,11 @@ from mcp.shared import exceptions
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, ConfigDict
 
-from . import __version__
 from .errors import RpcError
 from .wire.filter import ALIAS
 
 SDK_VERSION = version("mcp")
 MAJOR = int(SDK_VERSION.split(".", 1)[0])
-LATEST_PROTOCOL_VERSION = "2025-11-25"
-PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", LATEST_PROTOCOL_VERSION)
-"""What a handshake may agree on (modelcontextprotocol.io, "Versioning")."""
-CLIENT_INFO = {"name": "mcp-bridge", "version": __version__}
 
 httpx: Any = import_module("httpx2" if MAJOR >= 2 else "httpx")
 """The HTTP client that the SDK uses; the two are alike in all that we use."""

@@ -12,19 +12,18 @@ import contextlib
 import itertools
 import logging
 from collections.abc import Callable, Mapping
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from . import late_sdk
 from .cleaning import clean_label, truncate
 from .deadline import Deadline
 from .errors import BridgeError, CallTimeout, Cause, RpcError, ServerUnavailable
-from .handshake import Agreement, let_roots_arrive, shake_hands
-from .off_loop import off_loop
+from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
 from .wire.filter import Hooks, MessageFilter
+from .wire.greeting import greet
 from .wire.http_failure import failure_in
 
 if TYPE_CHECKING:
@@ -256,7 +255,9 @@ class Connection:
         async with opener() as channel:
             self._channel = channel
             self._phase = "initialize"
-            _sdk = await _import_sdk()  # 0.5 s the first time, spent while the server starts
+            if self._is_process and not late_sdk.is_here():
+                channel = await greet(channel, initialize_params(self._filter.capabilities()))
+            _sdk = await late_sdk.bring()
             streams = session_streams(channel, self._filter, self._end)
             async with streams as (read, write), _sdk.session(read, write) as session:
                 refusal = await self._initialize(session)
@@ -325,14 +326,3 @@ class Connection:
         if not self._ready.done():
             self._ready.set_exception(error)
             self._ready.exception()  # seen: nobody may be waiting any more
-
-
-_sdk_module: ModuleType | None = None
-
-
-async def _import_sdk() -> ModuleType:
-    """Import the SDK on a thread, so that no loop has to wait for it."""
-    global _sdk_module
-    if _sdk_module is None:
-        _sdk_module = await off_loop(import_module, f"{__package__}._sdk")
-    return _sdk_module

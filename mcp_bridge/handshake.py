@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from . import __version__
 from .cleaning import clean_label, truncate
 from .errors import RpcError, ServerUnavailable
 from .wire.filter import MessageFilter
@@ -14,6 +15,9 @@ from .wire.filter import MessageFilter
 if TYPE_CHECKING:
     from mcp import ClientSession
 
+LATEST_PROTOCOL_VERSION = "2025-11-25"
+PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", LATEST_PROTOCOL_VERSION)
+"""What a handshake may agree on (modelcontextprotocol.io, "Versioning")."""
 PING_SECONDS = 1.0
 """How long the answer to a ping is waited for; some servers give none."""
 ROOTS_SETTLE_SECONDS = 0.1
@@ -34,6 +38,15 @@ class Agreement:
         return not self.capabilities or "tools" in self.capabilities
 
 
+def initialize_params(capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of `initialize`."""
+    return {
+        "protocolVersion": LATEST_PROTOCOL_VERSION,
+        "capabilities": dict(capabilities),
+        "clientInfo": {"name": "mcp-bridge", "version": __version__},
+    }
+
+
 async def shake_hands(session: ClientSession, capabilities: Mapping[str, Any]) -> Agreement:
     """Do the handshake, announcing `capabilities`.
 
@@ -42,22 +55,18 @@ async def shake_hands(session: ClientSession, capabilities: Mapping[str, Any]) -
     """
     from . import _sdk
 
-    params = {
-        "protocolVersion": _sdk.LATEST_PROTOCOL_VERSION,
-        "capabilities": dict(capabilities),
-        "clientInfo": _sdk.CLIENT_INFO,
-    }
+    params = initialize_params(capabilities)
     try:
         result = await _sdk.request(session, "initialize", params)
     except RpcError as error:
-        older = _offered(error.data, _sdk.PROTOCOL_VERSIONS)
+        older = _offered(error.data, PROTOCOL_VERSIONS)
         if older is None:
             raise
         result = await _sdk.request(session, "initialize", {**params, "protocolVersion": older})
     version = result.get("protocolVersion")
-    if version not in _sdk.PROTOCOL_VERSIONS:
+    if version not in PROTOCOL_VERSIONS:
         shown = "no protocol version" if version is None else f"protocol version {version}"
-        known = ", ".join(_sdk.PROTOCOL_VERSIONS)
+        known = ", ".join(PROTOCOL_VERSIONS)
         raise ServerUnavailable(
             f"speaks {truncate(clean_label(shown), 60)}; known here: {known}", retry=False, cause="version"
         )
