@@ -272,12 +272,15 @@ class Connection:
         self._session = session
         if not self._ready.done():
             self._ready.set_result(None)
-        await self._over.wait()
-        self._session = None
-        if self._requests and not self._closing:  # an answer may have come just before the end
-            await asyncio.wait(self._requests, timeout=LAST_ANSWER_SECONDS)
-        for task in self._requests:
-            task.cancel()
+        try:
+            await self._over.wait()
+            self._session = None  # no call begins now
+            if self._requests and not self._closing:  # an answer may have come just before the end
+                await asyncio.wait(self._requests, timeout=LAST_ANSWER_SECONDS)
+        finally:  # the SDK 1.25 cancels us when it stumbles over several requests that end at once
+            self._session = None
+            for task in self._requests:
+                task.cancel()
         if self._farewells:
             await asyncio.wait(self._farewells)
 
