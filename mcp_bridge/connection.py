@@ -24,7 +24,7 @@ from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
 from .wire.filter import Hooks, MessageFilter
 from .wire.greeting import greet
-from .wire.http_failure import failure_in
+from .wire.http_failure import failure_in, tells_forgotten
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -40,6 +40,7 @@ REHEARSAL_SECONDS = 1.0
 _NOT_UNDERSTOOD = (-32601, -32602, -32022)
 """Errors to `initialize` of servers that speak only another protocol."""
 _TEXT_CHARS = 500
+_NEXT = "; the next call gets a new session"
 
 
 class NotSent(ServerUnavailable):
@@ -48,6 +49,10 @@ class NotSent(ServerUnavailable):
 
 class SessionExpired(ServerUnavailable):
     """The server has forgotten the session and did not look at the call (HTTP 404)."""
+
+
+class SessionRefused(ServerUnavailable):
+    """The server may have forgotten the session, but says so in a way of its own: no call is repeated for that."""
 
 
 class Connection:
@@ -316,9 +321,13 @@ class Connection:
         failure = failure_in(error.data)
         text = self._redact(error.message)
         if failure is None:
+            if not self._is_process and tells_forgotten(text):
+                self._retired = True
+                return SessionRefused(f"{text} (code {error.code}){_NEXT}", server=self.server, cause="status")
             return RpcError(text, code=error.code, server=self.server, data=error.data)
-        self._retired = self._retired or failure.expired or failure.status is None
-        kind = SessionExpired if failure.expired else ServerUnavailable
+        self._retired = self._retired or failure.expired or failure.doubtful or failure.status is None
+        kind = SessionExpired if failure.expired else SessionRefused if failure.doubtful else ServerUnavailable
+        text += _NEXT * failure.doubtful
         return kind(text, server=self.server, retry=failure.retry, status=failure.status, cause=failure.cause)
 
     def _end(self) -> None:

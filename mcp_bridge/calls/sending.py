@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..connection import NotSent, SessionExpired
+from ..connection import NotSent, SessionExpired, SessionRefused
 from ..deadline import Deadline
 from ..errors import CallTimeout, RpcError, ServerUnavailable
 from ..result import ToolResult, convert, error_result
@@ -15,6 +15,7 @@ from .call import Call
 
 MAX_CALL_FACTOR = 10
 """Default of `max_call_time`, in multiples of `call_timeout`."""
+UNAUTHORIZED = 401
 
 
 class Sending:
@@ -48,11 +49,12 @@ class Sending:
                 except NotSent:  # a spare that had died: nothing has happened yet
                     if attempt == 2:
                         raise
-                except SessionExpired:  # nor here: the server was restarted
-                    if attempt == 2:
-                        raise
+                except (SessionExpired, SessionRefused) as error:  # the server was restarted
                     server.sessions.renew()
-                    server.refresh_soon()
+                    if error.status != UNAUTHORIZED:  # listing would fail, too, and is not tried again then
+                        server.refresh_soon()
+                    if attempt == 2 or isinstance(error, SessionRefused):
+                        raise
         raise AssertionError("unreachable")
 
 

@@ -19,7 +19,7 @@ from ..cleaning import clean_label, truncate
 from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
-from .http_failure import HttpFailure, from_exception, from_status
+from .http_failure import HttpFailure, from_exception, from_status, is_doubtful
 from .http_stream import (
     DETAIL_CHARS,
     EventInjection,
@@ -39,7 +39,7 @@ DELETE_SECONDS = 2.0
 """How long the end of a session may take to be told to the server."""
 DETAIL_BYTES = 64 * 1024
 _HOP_HEADERS = frozenset({"content-length", "content-encoding", "transfer-encoding", "content-type"})
-_JSON, _SSE = "application/json", "text/event-stream"
+_JSON, _SSE, _PLAIN = "application/json", "text/event-stream", "text/plain"
 
 
 class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
@@ -137,15 +137,19 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         body = await _read(response, DETAIL_BYTES) or b""
         own = next((one for one in parse_line(body).messages if isinstance(one.get("error"), dict)), None)
         status = response.status_code
-        expired = status == 404 and "mcp-session-id" in request.headers
-        if own is not None and waiting is not None and status in (400, 404, 422, 500) and not expired:
+        in_session = "mcp-session-id" in request.headers
+        expired = status == 404 and in_session
+        of_call = own is not None and waiting is not None and str(own.get("id")) == str(waiting.id)
+        said = body.decode("utf-8", "replace")
+        doubtful = in_session and not expired and is_doubtful(status, said, of_call=of_call)
+        if own is not None and waiting is not None and status in (400, 404, 422, 500) and not (expired or doubtful):
             message = standard_form({**own, "id": waiting.id}, waiting.id, waiting.method)
             if message is not None and self._injection is None and waiting.method != "initialize":
                 return _json_response(response, message)
-        detail = str(own["error"].get("message", "")) if own else ""
-        failure = from_status(
-            status, str(request.url), detail=truncate(clean_label(detail), DETAIL_CHARS), expired=expired
-        )
+        is_plain = response.headers.get("content-type", "").lower().startswith(_PLAIN)
+        detail = str(own["error"].get("message", "")) if own else said * is_plain
+        detail = truncate(clean_label(detail), DETAIL_CHARS)
+        failure = from_status(status, str(request.url), detail=detail, expired=expired, doubtful=doubtful)
         return self._failed(request, waiting, failure)
 
     def _failed(self, request: Any, waiting: Waiting | None, failure: HttpFailure) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from http_exchange import Exchange
-from http_oddities import ODDITIES
+from http_oddities import FORGOTTEN, ODDITIES
 from http_session import CUT, HALF, HttpChannel, Session, Sessions
 
 if TYPE_CHECKING:
@@ -176,6 +176,11 @@ class Handler(BaseHTTPRequestHandler):
         return session
 
     def no_session(self, expired: bool) -> None:
+        if expired and (style := FORGOTTEN.get(self.server.options.get("forgotten", ""))) is not None:
+            status, kind, body = style
+            own_id = json.dumps(self.message.get("id") if isinstance(self.message, dict) else None)
+            self.reply(status, body.replace("OWN_ID", own_id).encode(), kind)
+            return
         text = "Session not found" if expired else "Bad Request: no Mcp-Session-Id"
         error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32001, "message": text}}
         self.reply(404 if expired else 400, json.dumps(error).encode())

@@ -5,6 +5,7 @@ Each oddity is a function that sees one request before it is routed, and returns
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,26 @@ if TYPE_CHECKING:
 
 CALL = "tools/call"
 HTML = b"<html><head><title>Sign in</title></head><body>Please sign in.</body></html>"
+
+
+def _error(text: str, request_id: str = "null", code: int = -32000) -> str:
+    return f'{{"jsonrpc":"2.0","id":{request_id},"error":{{"code":{code},"message":"{text}"}}}}'
+
+
+_NESTED = "Error POSTing to endpoint (HTTP 400): No valid session ID provided"
+FORGOTTEN = {
+    "typescript": (400, "application/json", _error("Bad Request: No valid session ID provided")),
+    "python": (400, "application/json", _error("Bad Request: Missing session ID", '"server-error"', -32600)),
+    "uninitialized": (400, "application/json", _error("Bad Request: Server not initialized")),
+    "rust": (401, "text/plain", "Unauthorized: Session not found"),
+    "hub": (400, "text/plain", "Invalid or missing session ID"),
+    "proxy": (500, "application/json", f'{{"error":"{_NESTED}"}}'),
+    "busy": (503, "application/json", _error("Unknown Mcp-Session-Id, reconnect")),
+    "gone": (410, "text/plain", ""),
+    "ok": (200, "application/json", _error("Session not found", "OWN_ID", -32001)),
+    "chinese": (500, "text/plain; charset=utf-8", "会话不存在或已过期"),
+}
+"""How servers say, with `forgotten=NAME`, that they do not know a session; the specification wants 404."""
 
 
 ODDITIES: dict[str, Oddity] = {}
@@ -223,6 +244,22 @@ bodies("empty_200", 200, b"", "application/json", "200 and no body")
 bodies("accepted", 202, b"", "application/json", "202 and nothing else")
 bodies("empty_stream", 200, b": nothing\n\n", "text/event-stream", "a stream that ends without an answer")
 bodies("bad_event", 200, b"event: message\ndata: {oops\n\n", "text/event-stream", "an event that is not JSON")
+
+
+def refused_by_name(status: int) -> None:
+    def answer(exchange: Exchange) -> bool:
+        if exchange.is_request and exchange.strikes(f"{status}_rpc", CALL):
+            own = json.dumps(exchange.handler.message["id"])
+            exchange.handler.reply(status, _error("no such row", own).encode())
+            return True
+        return False
+
+    answer.__doc__ = f"tools/call (`on`) is answered with {status} and a JSON-RPC error of its own id."
+    ODDITIES[f"{status}_rpc"] = answer
+
+
+refused_by_name(400)
+refused_by_name(500)
 
 
 @oddity("notification_200")

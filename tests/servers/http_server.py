@@ -9,6 +9,7 @@ mode is any of `odd_server.py list` that is not about pipes or processes; HTTP o
     endpoint=relative|absolute|full|other_host          what the SSE `endpoint` event says
     mount=/gw              all paths live below this prefix; endpoint=absolute does not know it
     on=METHOD times=N      limit an oddity to one JSON-RPC method, to the first N such requests (0: all)
+    forgotten=NAME         how an unknown session is refused: http_oddities.FORGOTTEN (404)
     delay=S keepalive=S    for `slow` and for the comments on idle streams
     auth=TOKEN             401 unless the request carries `Authorization: Bearer TOKEN`
 
