@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from mcp_bridge.arguments import repair_arguments
 from mcp_bridge.schema import UnusableSchema, rename_parameters, show
 
 from .schema_checks import EMPTY, assert_sendable, shown
@@ -286,6 +287,38 @@ def test_parameters_named_like_a_hosts_own_get_an_underscore() -> None:
     assert schema == before
 
 
+ANY = [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]
+TREE = {"type": "object", "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#"}}}}
+AGAIN = "JSON text of the same shape as root above"
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({}, {"anyOf": ANY}),
+        (True, {"anyOf": ANY}),
+        ({"description": "what"}, {"description": "what", "anyOf": ANY}),
+        ({"enum": ["a", 1]}, {"type": "string", "description": "(or 1)", "enum": ["a"]}),
+        ({"enum": [1, True]}, {"description": "(one of 1, true)", "anyOf": ANY}),
+        ({"type": "integer", "enum": ["1", 2]}, {"type": "integer", "description": "(one of 1, 2)"}),
+        ({"type": "array"}, {"type": "array", "items": {"anyOf": ANY}}),
+        ({"type": "array", "items": True}, {"type": "array", "items": {"anyOf": ANY}}),
+        ({"anyOf": [{"type": "string"}, {}]}, {"anyOf": [{"type": "string"}, {"anyOf": ANY}]}),
+    ],
+)
+def test_in_the_strict_profile_everything_has_a_type_since_gemini_refuses_what_has_none(
+    schema: object, expected: object
+) -> None:
+    assert shown({"properties": {"p": schema}}, profile="strict")["properties"]["p"] == expected
+
+
+def test_json_text_in_place_of_what_was_cut_arrives_as_what_the_server_wants() -> None:
+    kids = shown(TREE, profile="strict")["properties"]["kids"]["items"]["properties"]["kids"]
+    assert kids == {"type": "array", "items": {"type": "string", "description": f"({AGAIN})"}}
+    sent = {"v": 1, "kids": [{"v": 2, "kids": ['{"v": 3, "kids": []}']}]}
+    assert repair_arguments(sent, TREE) == {"v": 1, "kids": [{"v": 2, "kids": [{"v": 3, "kids": []}]}]}
+
+
 def test_the_strict_profile_tells_the_limits_it_drops() -> None:
     schema = {
         "properties": {
@@ -315,7 +348,7 @@ def test_the_strict_profile_tells_the_limits_it_drops() -> None:
             "b": {"type": "string", "description": "(length 1-20; format: date; pattern: ^x)"},
             "c": {"type": "string", "enum": ["on"]},
             "d": {"type": "integer", "description": "(one of 1, 2)"},
-            "e": {"type": "array", "description": "(items: >= 1)", "items": {}},
+            "e": {"type": "array", "description": "(items: >= 1)", "items": {"anyOf": ANY}},
             "f": {"type": "string", "description": "(length <= 5; default: x)"},
             "g": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
             "h": {"anyOf": [{"type": "integer"}, {"type": "null"}]},

@@ -186,7 +186,7 @@ class Cleaner:
             if marked:
                 clean["required"] = list(dict.fromkeys([*clean.get("required", []), *marked]))
         known = clean.get("properties")
-        if not clean.get("required") or known is None or clean.get("type") != ["object"]:
+        if not clean.get("required") or known is None or "object" not in clean.get("type", ()):
             return
         if unknown := [name for name in clean["required"] if name not in known]:
             self._warn(where, f"required names the unknown {unknown[0]!r}")

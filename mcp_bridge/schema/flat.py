@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, cast
 from ..arguments.types import convert
 from ..cleaning import truncate
 from ..plain_json import DROPPED
+from .strict import ANY_VALUE
 
 FlatKind = Literal["string", "integer", "number", "boolean"]
 
@@ -80,6 +81,8 @@ def _kinds(schema: Mapping[str, Any]) -> frozenset[str]:
     if isinstance(kind := schema.get("type"), str):
         return frozenset({kind} - {"null"})
     branches = schema.get("anyOf")
+    if branches == list(ANY_VALUE):
+        return _ANYTHING
     return frozenset().union(*map(_kinds, branches)) if branches else _ANYTHING
 
 
@@ -94,5 +97,6 @@ def _one_branch(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def _ask_for_json(schema: Mapping[str, Any], kinds: frozenset[str]) -> str:
     shape = {key: value for key, value in schema.items() if key != "description"}
     text = truncate(json.dumps(shape, ensure_ascii=False, separators=(",", ":")), MAX_SHAPE_CHARS)
-    what = f"JSON text of this schema: {text}" if shape else "JSON text of an object or array"
+    is_any = shape.get("anyOf") == list(ANY_VALUE)
+    what = "JSON text of an object or array" if is_any else f"JSON text of this schema: {text}"
     return f"plain text, or {what}" if "string" in kinds else what

@@ -4,7 +4,10 @@ The allow-list is what OpenAI's strict mode and Gemini's function declarations h
 `additionalProperties` and `$ref`, which Gemini refuses; `nullable` and `oneOf`, which OpenAI refuses;
 limits, formats, patterns and defaults, which one or the other refuses: those are told in the description,
 where every model reads them. Gemini takes an `enum` of non-empty strings only; other values are told too.
-An optional parameter that may be null is shown without the null: a model leaves it out instead.
+Gemini also refuses whatever has no type, so each schema has one, or alternatives that have: what may be
+anything is shown as text, number or yes/no, and what is cut off as JSON text, which the server's own schema
+turns back into what it wants. An optional parameter that may be null is shown without the null: a model
+leaves it out instead.
 """
 
 from __future__ import annotations
@@ -21,6 +24,10 @@ from .merge import merge_object, resolve
 
 ALLOWED: Final = ("type", "description", "properties", "required", "items", "enum", "anyOf")
 
+ANY_VALUE: Final = ({"type": "string"}, {"type": "number"}, {"type": "boolean"})
+"""Alternatives shown for a schema that allows anything. No object: Gemini wants to be told its properties."""
+
+_PLAIN: Final = ("string", "integer", "number", "boolean")
 _COMBINED: Final = ("anyOf", "oneOf", "if", "dependentSchemas")
 _UNTOLD: Final = ("not", "contains", "propertyNames", "dependentRequired", "patternProperties")
 _MAX_NOTE_CHARS: Final = 120
@@ -42,11 +49,12 @@ class _Reducer:
     def reduce(self, schema: dict[str, Any], inside: tuple[str, ...], depth: int) -> dict[str, Any]:
         self._count()
         if depth <= 0:
-            return {"description": "any value (nested too deeply to show)"}
+            kind = _kind(schema)
+            return {"type": kind} if kind in _PLAIN else _json_text("nested too deeply to show")
         node, inside, repeats = self._unfold(schema, inside, depth)
         if repeats:
-            again = f"any value of the same shape as {repeats} above"
-            return {"description": with_notes(node.get("description", ""), [again], self._max_text)}
+            note = f"JSON text of the same shape as {repeats} above"
+            return {"type": "string", "description": with_notes(node.get("description", ""), [note], self._max_text)}
         is_object = node.get("type", "object") == "object" and ("type" in node or "properties" in node)
         if is_object and any(key in node for key in _COMBINED):
             node, inside = self._without_repeats(node, inside)
@@ -66,7 +74,9 @@ class _Reducer:
             self._array(node, kept, inside, depth)
         elif kind is None:
             self._union(node, kept, inside, depth)
-        if listed := [value for value in _enum(node) if isinstance(value, str) and value]:
+        if "type" not in kept and "anyOf" not in kept:
+            kept.update({"type": "string"} if _listed(node) else {"anyOf": [dict(one) for one in ANY_VALUE]})
+        if kept.get("type") == "string" and (listed := _listed(node)):
             kept["enum"] = listed
         return kept
 
@@ -126,7 +136,7 @@ class _Reducer:
                     kinds.append(reduced)
             kept["items"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
         else:
-            kept["items"] = self.reduce(items, inside, depth - 1) if isinstance(items, dict) else {}
+            kept["items"] = self.reduce(items if isinstance(items, dict) else {}, inside, depth - 1)
 
     def _union(self, node: dict[str, Any], kept: dict[str, Any], inside: tuple[str, ...], depth: int) -> None:
         reduced: list[dict[str, Any]] = []
@@ -164,6 +174,14 @@ def _enum(node: dict[str, Any]) -> list[Any]:
     return node["enum"] if "enum" in node else [node["const"]] if "const" in node else []
 
 
+def _listed(node: dict[str, Any]) -> list[str]:
+    return [value for value in _enum(node) if isinstance(value, str) and value]
+
+
+def _json_text(why: str) -> dict[str, Any]:
+    return {"type": "string", "description": f"JSON text ({why})"}
+
+
 def _kind(node: dict[str, Any]) -> str | None:
     """Return the one type of a schema: as stated, or as its keywords or values suggest."""
     if "type" in node:
@@ -197,7 +215,8 @@ def _notes(node: dict[str, Any]) -> list[str]:
     if node.get("uniqueItems"):
         told.append("no item twice")
     told.extend(f"{key}: {_short(node[key])}" for key in ("format", "pattern", "default") if key in node)
-    if unlisted := [value for value in _enum(node) if not isinstance(value, str) or not value]:
+    takes_listed = _kind(node) in (None, "string")
+    if unlisted := [value for value in _enum(node) if not takes_listed or value not in _listed(node)]:
         strings = len(unlisted) < len(_enum(node))
         values = truncate(", ".join(map(_short, unlisted)), 2 * _MAX_NOTE_CHARS)
         told.append(f"or {values}" if strings else f"one of {values}")
