@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .cleaning import clean_label, truncate
+from .content_block import KINDS, standard_block
 from .result import NO_OUTPUT, Media, ToolResult, convert
 
 logger = logging.getLogger(__name__)
 
 Block = dict[str, Any]
 """A content block as JSON values."""
-_KINDS = ("text", "image", "audio", "resource", "resource_link")
 
 
 class ToolResponse(list[Block]):
@@ -64,8 +64,9 @@ def _in_order(content: list[object]) -> list[Block]:
 
 
 def _warn_of_unknown(block: object) -> None:
+    block = standard_block(block)
     kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
-    if isinstance(kind, str) and kind not in (*_KINDS, "str"):
+    if isinstance(kind, str) and kind not in (*KINDS, "str"):
         logger.warning("a content block of the unknown kind '%s' is not shown", truncate(clean_label(kind), 80))
 
 

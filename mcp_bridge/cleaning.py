@@ -7,6 +7,7 @@ only what can hijack a terminal or hide instructions, since their text is data.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 
 ANSI = re.compile(
@@ -24,8 +25,28 @@ _INVISIBLE = re.compile(f"[{_BLANK_LETTERS}\U000e0000-\U000e0fff]")
 _HARMFUL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _LABEL_DROPS = frozenset({"Cc", "Cf", "Cs"})
 
+_CODE_PAGE = "mbcs" if sys.platform == "win32" else "gb18030"
+"""What programs write that do not write UTF-8: on Windows the code page of the machine, else that of China."""
+
 CUT_MARK = "…"
 """Ends a description that was cut."""
+
+
+def decoded(data: bytes) -> str:
+    """Return what a program has written as text, whatever its encoding.
+
+    It is UTF-8, with a mark for each byte that is not; unless most of what is no ASCII is not UTF-8 either.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+    if 2 * text.count("\ufffd") > sum(not char.isascii() for char in text):
+        try:
+            return data.decode(_CODE_PAGE)
+        except UnicodeDecodeError:
+            pass
+    return text
 
 
 def encodable(text: str) -> str:

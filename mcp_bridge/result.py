@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from . import strict_json
 from .cleaning import clean_label, clean_text, cut_middle, truncate
+from .content_block import numbered, repeated_blocks, standard_block, without_base64
 
 NO_OUTPUT = "(no output)"
 NO_REASON = "The tool failed without giving a reason."
@@ -72,11 +73,14 @@ def convert(
     if not isinstance(result, Mapping):
         result = {} if result is None else {"content": result}
     structured = result.get("structuredContent")
-    is_error = result.get("isError") in (True, "true", "True")
+    is_error = _says_error(result)
     reader = _BlockReader()
     reader.read(_blocks(result))
     if not reader.has_text and structured is not None:
-        reader.parts.insert(0, clean_text(strict_json.dumps(structured)))
+        if (repeated := repeated_blocks(structured)) is None:
+            reader.parts.insert(0, clean_text(strict_json.dumps(without_base64(structured))))
+        elif not reader.parts:
+            reader.read(repeated)
     if reader.unknown:
         plural = "s" if reader.unknown > 1 else ""
         reader.parts.append(f"[{reader.unknown} content block{plural} of an unknown kind not shown]")
@@ -87,9 +91,16 @@ def convert(
     return ToolResult(cut_middle(text, max_chars), is_error, tuple(reader.media), structured, result)
 
 
+def _says_error(result: Mapping[str, Any]) -> bool:
+    """Tell whether a result is a failure, also where a server says so in a shape of its own."""
+    if "content" not in result and "structuredContent" not in result and result.get("error"):
+        return True
+    return result.get("isError", result.get("is_error")) in (True, "true", "True")
+
+
 def _blocks(result: Mapping[str, Any]) -> list[Any]:
     """Return the content blocks; servers also send one block, one string, or older shapes."""
-    content = result.get("content")
+    content = numbered(result.get("content"))
     match content:
         case list() | tuple():
             return list(content)
@@ -115,7 +126,7 @@ class _BlockReader:
         self.unknown = 0
 
     def read(self, blocks: list[Any]) -> None:
-        for block in blocks:
+        for block in map(standard_block, blocks):
             match block:
                 case str():
                     self._text(block)
@@ -125,6 +136,8 @@ class _BlockReader:
                     self._media(kind, block.get("data"), block.get("mimeType"), None)
                 case {"type": "resource", "resource": Mapping() as resource}:
                     self._resource(resource)
+                case {"type": "resource", "resource": list() as resources}:
+                    self.read([{"type": "resource", "resource": one} for one in resources])
                 case {"type": "resource_link"}:
                     self._link(block)
                 case {"text": str() as text} if not isinstance(block.get("type"), str):

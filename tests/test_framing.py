@@ -111,6 +111,21 @@ def test_numbers_and_characters_that_break_parsers_are_taken() -> None:
     assert message["result"]["m"] != message["result"]["m"]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("天气晴，二十度".encode("gbk"), "天气晴，二十度"),
+        ("𠮷野家 €".encode("gb18030"), "𠮷野家 €"),
+        ("晴".encode("gbk"), "晴"),
+        ("天气".encode() + b"\xff" + "晴".encode(), "天气\ufffd晴"),  # mostly UTF-8
+        (b"caf\xe9", "caf\ufffd"),  # neither
+    ],
+)
+def test_a_line_in_another_encoding_is_read_as_what_it_is(written: bytes, read: str) -> None:
+    (message,) = parse_line(b'{"jsonrpc":"2.0","id":1,"result":{"s":"%s"}}' % written).messages
+    assert message["result"]["s"] == read
+
+
 def test_an_answer_that_cannot_be_parsed_ends_its_call() -> None:
     deep = b'{"jsonrpc":"2.0","id":"3","result":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
     assert parse_line(deep).broken == Broken("3", "the message is nested too deeply")

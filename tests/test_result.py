@@ -18,8 +18,12 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-kinds = st.sampled_from(["text", "image", "audio", "resource", "resource_link", "hologram", 5, None])
-fields = st.sampled_from(["text", "data", "mimeType", "uri", "name", "resource", "description", "blob"])
+kinds = st.sampled_from(
+    ["text", "image", "audio", "resource", "resource_link", "hologram", "image_url", "TEXT", 5, None]
+)
+fields = st.sampled_from(
+    ["text", "data", "mimeType", "uri", "name", "resource", "description", "blob", "source", "image_url"]
+)
 blocks = st.dictionaries(fields, json_values, max_size=4).flatmap(
     lambda block: kinds.map(lambda kind: {**block, "type": kind})
 )
@@ -164,6 +168,82 @@ def test_unknown_blocks_are_counted_and_the_known_ones_shown() -> None:
 def test_odd_shapes_of_content_are_read_for_what_they_are(raw: Any, expected: str) -> None:
     result = convert(raw)
     assert (result.text, result.is_error) == (expected, False)
+
+
+PICTURE = base64.b64encode(PNG + b"x" * 3000).decode()
+IMAGE = {"type": "image", "data": PICTURE, "mimeType": "image/png"}
+DATA_URL = f"data:image/png;base64,{PICTURE}"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"content": [{"type": "Image", "data": PICTURE, "mimeType": "image/png"}]},
+        {"content": [{"type": "image", "data": PICTURE, "mime_type": "image/png"}]},
+        {"content": [{"data": PICTURE, "mimeType": "image/png"}]},
+        {"content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}]},
+        {"content": [{"type": "image_url", "image_url": {"url": DATA_URL}}]},
+        {"content": [{"type": "input_image", "image_url": DATA_URL}]},
+        {"content": {"0": IMAGE}},
+        {"content": [IMAGE], "structuredContent": {"result": [IMAGE]}},
+        {"content": [IMAGE], "structuredContent": IMAGE},
+        {"content": [], "structuredContent": {"result": [IMAGE]}},
+        {"structuredContent": {"content": [IMAGE]}},
+    ],
+)
+def test_a_picture_in_the_shape_of_another_api_or_told_twice_is_one_picture(raw: dict[str, Any]) -> None:
+    result = convert(raw)
+    assert result.text == f"[1 image, image/png, {len(PNG) + 3000} bytes]"
+    assert [(one.type, one.mime_type, one.data) for one in result.media] == [("image", "image/png", PNG + b"x" * 3000)]
+
+
+def test_base64_in_structured_content_is_no_text_for_a_model() -> None:
+    result = convert({"content": [], "structuredContent": {"page": 1, "shots": [PICTURE], "url": DATA_URL}})
+    shown = json.loads(result.text)
+    assert shown == {
+        "page": 1,
+        "shots": [f"[{len(PICTURE)} characters of base64 not shown]"],
+        "url": f"[{len(DATA_URL)} characters of base64 not shown]",
+    }
+    assert result.structured["shots"] == [PICTURE]  # programs get it untouched
+    gene = {"gene": "ACGT" * 1000, "word": "a1" * 1000}
+    assert json.loads(convert({"structuredContent": gene}).text) == gene
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ({"content": {"0": {"type": "text", "text": "a"}, "1": {"type": "text", "text": "b"}}}, "a\nb"),  # PHP
+        ({"content": [{"type": "TEXT", "text": "a"}]}, "a"),
+        ({"content": [{"type": "resource", "uri": "x:y", "text": "a"}]}, "[resource x:y]\na"),
+        (
+            {"content": [{"type": "resource", "resource": [{"uri": "x:y", "text": "a"}, {"uri": "z:z", "text": "b"}]}]},
+            "[resource x:y]\na\n[resource z:z]\nb",
+        ),
+        (
+            {"content": [{"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}]},
+            "[link to https://example.invalid/a.png; image]",
+        ),
+        ({"content": [], "structuredContent": {"result": [{"type": "text", "text": "a"}]}}, "a"),
+        ({"structuredContent": {"pet": {"type": "image"}}}, '{"pet": {"type": "image"}}'),
+    ],
+)
+def test_lists_and_resources_as_other_languages_write_them_are_read(raw: dict[str, Any], text: str) -> None:
+    assert convert(raw).text == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ({"content": [{"type": "text", "text": "disk is full"}], "is_error": True}, "disk is full"),
+        ({"error": "disk is full"}, '{"error": "disk is full"}'),
+        ({"error": {"message": "disk is full"}}, '{"error": {"message": "disk is full"}}'),
+    ],
+)
+def test_a_failure_in_a_shape_of_its_own_is_marked_too(raw: dict[str, Any], text: str) -> None:
+    result = convert(raw)
+    assert (result.text, result.is_error) == (text, True)
+    assert not convert({"error": None, "answer": 42}).is_error
 
 
 def test_a_failure_is_marked_and_an_empty_one_says_so() -> None:

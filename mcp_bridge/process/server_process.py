@@ -19,7 +19,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from ..cleaning import clean_label
+from ..cleaning import clean_label, decoded
 from ..deadline import happens
 from .environment import Launch
 from .pipes import LoopPipes, PipeReader, PipeWriter
@@ -171,7 +171,7 @@ class ServerProcess:
             self._take_line(tail)
 
     def _take_line(self, line: bytes) -> None:
-        text = clean_label(line[-STDERR_TAIL_BYTES:].decode("utf-8", "replace"))[:STDERR_LINE_CHARS]
+        text = clean_label(decoded(line[-STDERR_TAIL_BYTES:]))[:STDERR_LINE_CHARS]
         if text:
             self._last_line = text
             self.on_stderr_line(text)

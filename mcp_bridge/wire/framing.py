@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..cleaning import clean_label, encodable
+from ..cleaning import clean_label, decoded, encodable
 
 Message = dict[str, Any]
 
@@ -158,7 +158,7 @@ def parse_line(line: bytes | TooLong) -> Parsed:
     if isinstance(line, TooLong):
         text = line.edges.decode("utf-8", "replace")
         return _broken(text, f"the message is too long ({line.size} bytes)")
-    text = line.decode("utf-8", "replace").strip(" \t\r\ufeff\0")
+    text = decoded(line).strip(" \t\r\ufeff\0")
     if not text:
         return Parsed()
     try:

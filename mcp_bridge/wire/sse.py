@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..cleaning import decoded
 from .framing import TooLong, edges
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -67,7 +68,7 @@ class EventReader:
         event = None
         if self._data or self._event.id is not None or self._event.too_long:
             event = self._event
-            event.data = "" if event.too_long else b"\n".join(self._data).decode("utf-8", "replace")
+            event.data = "" if event.too_long else decoded(b"\n".join(self._data))
         self._reset()
         return event
 

@@ -106,6 +106,14 @@ async def test_other_ways_of_spoiling_a_line_hide_no_tool_and_no_answer(write_co
             assert (result.text, result.is_error) == (text, False)
 
 
+async def test_a_server_that_writes_in_the_code_page_of_a_chinese_windows_is_understood(write_config: Write) -> None:
+    async with Bridge(load_config(write_config(odd("s", "invalid_utf8", more='session = "shared"')))) as bridge:
+        (weather,) = [tool for tool in bridge.tools() if tool.remote_name == "weather"]
+        assert "查询天气" in weather.description
+        assert (await bridge.call(weather.name)).text == "晴"
+        assert (await bridge.call("mcp_s_echo", {"text": "你好, world"})).text == "你好, world"
+
+
 async def test_a_line_on_stdout_that_never_ends_costs_only_its_call(write_config: Write) -> None:
     entry = "[mcp]\nmax_message_mib = 1\n"
     entry += odd("s", "endless_line", f"size={20 << 20}", more='session = "shared"\ncall_timeout = 2')
