@@ -21,6 +21,7 @@ from . import jsonc
 from .cleaning import encodable
 from .errors import ConfigError
 from .mcp_json import server_tables
+from .misplaced import misplaced_servers
 from .server_config import ServerConfig
 from .server_entry import parse_server
 from .variables import Expander
@@ -92,7 +93,11 @@ def parse_config(
         raise ConfigError("[mcp] and [mcp.servers.<name>] must be tables", file=str(file or ""))
     plugin = data.get("plugin")
     enabled = not (isinstance(plugin, Mapping) and plugin.get("enabled") is False)
-    return replace(_Checker(mcp, file, text, environ).check(), enabled=enabled)
+    checked = _Checker(mcp, file, text, environ).check()
+    place = f"{file.name}: " if file else ""
+    elsewhere = {key: value for key, value in data.items() if key != "mcp"}
+    warnings = (*(f"{place}{one}" for one in misplaced_servers(elsewhere)), *checked.warnings)
+    return replace(checked, enabled=enabled, warnings=warnings)
 
 
 def read_mcp_servers(file: Path) -> tuple[dict[str, Any], str]:
@@ -179,6 +184,10 @@ class _Checker:
     def check(self) -> BridgeConfig:
         for key in self._mcp:
             if key not in _KEYS:
+                place = f"{self._file.name}: " if self._file else ""
+                if misplaced := [f"{place}mcp.{one}" for one in misplaced_servers({key: self._mcp[key]})]:
+                    self._warnings += misplaced
+                    continue
                 near = difflib.get_close_matches(key, _KEYS, n=1)
                 self._warn(f"mcp.{key}", "unknown key" + (f", did you mean '{near[0]}'?" if near else ""))
         base = self._file.parent if self._file else Path.cwd()

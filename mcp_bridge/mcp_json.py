@@ -21,7 +21,7 @@ _ROOTS = ("mcpServers", "servers")
 _PROJECT_FOLDERS = (".vscode", ".cursor")
 _FLAGS = {"disabled": True, "isActive": False, "active": False, "enabled": False}
 """The words for a switch, and the value that means off."""
-_ADDRESSES = ("url", "baseUrl", "serverUrl")
+_ADDRESSES = ("url", "baseUrl", "serverUrl", "httpUrl")
 _TRANSPORT_WORDS = ("transport", "type", "transportType")
 _TRANSPORTS = {"stdio": "stdio", "local": "stdio", "sse": "sse", "http": "http", "streamablehttp": "http"}
 _REGISTRIES = {

@@ -93,7 +93,8 @@ class _Reader:
             if key in _FOREIGN:
                 self.warnings.append(f"key '{key}' of other programs is not taken over{_FOREIGN[key]}")
             elif key not in _PARSERS and key not in ("enabled", "disabled", "description"):
-                near = difflib.get_close_matches(key, known, n=1)
+                other = _OTHER_WORDS.get(key.lower())
+                near = [other] if other else difflib.get_close_matches(key.lower(), known, n=1)
                 hint = f", did you mean '{near[0]}'?" if near else ""
                 self.warnings.append(f"unknown key '{key}'{hint}")
 
@@ -239,6 +240,15 @@ def _identity(raw: Mapping[str, Any], config: ServerConfig) -> str:
 
 _CHOICES = {"session": ("fresh", "shared", "chat"), "elicitation": ("decline", "defaults")}
 _ALIASES = {"type": "transport"}
+_OTHER_WORDS = {
+    **dict.fromkeys(("serverurl", "baseurl", "httpurl", "endpoint", "address"), "url"),
+    **dict.fromkeys(("environment", "envs", "env_vars"), "env"),
+    **dict.fromkeys(("authorization", "token", "apikey", "api_key"), "bearer"),
+    **dict.fromkeys(("cmd", "program", "executable"), "command"),
+    **dict.fromkeys(("workdir", "workingdirectory", "working_dir", "directory"), "cwd"),
+    **dict.fromkeys(("arguments", "argv"), "args"),
+}
+"""What other programs call our keys, in lower case."""
 _FOREIGN = {
     "timeout": "; the limit of a call is call_timeout",
     "envFile": "; name the variables in env",

@@ -243,3 +243,33 @@ def test_no_entry_can_stop_the_others(servers: dict[str, Any]) -> None:
     assert [server.name for server in config.servers] == list(servers)
     assert next(server for server in config.servers if server.name == "good").error is None
     assert all(server.error is None or server.error.strip() for server in config.servers)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("mcpServers.a", "config.toml: mcpServers.a: not read; write [mcp.servers.a]"),
+        ("mcp_servers.a", "config.toml: mcp_servers.a: not read; write [mcp.servers.a]"),
+        ("servers.a", "config.toml: servers.a: not read; write [mcp.servers.a]"),
+        ("mcp.mcpServers.a", "config.toml: mcp.mcpServers.a: not read; write [mcp.servers.a]"),
+        ("mcp.a", "config.toml: mcp.a: not read; write [mcp.servers.a]"),
+        ("MCP.servers.a", "config.toml: MCP.a: not read; write [mcp.servers.a]"),
+        ("a", "config.toml: a: not read; write [mcp.servers.a]"),
+    ],
+)
+def test_a_server_in_the_table_of_another_program_is_not_lost_in_silence(tmp_path: Path, table: str, said: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f'[plugin]\nenabled = true\n[{table}]\ncommand = "x"\n[mcp.servers.good]\ncommand = "y"\n')
+    config = load_config(file)
+    assert config.warnings == (said,)
+    assert [server.name for server in config.servers] == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("key", "ours"),
+    [("serverUrl", "url"), ("httpUrl", "url"), ("environment", "env"), ("authorization", "bearer"), ("cmd", "command")],
+)
+def test_a_key_in_the_words_of_another_program_is_told_in_ours(tmp_path: Path, key: str, ours: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f'[mcp.servers.a]\n{key} = "x"\n')
+    assert load_config(file).warnings == (f"config.toml:1: server 'a': unknown key '{key}', did you mean '{ours}'?",)
