@@ -230,3 +230,37 @@ def test_definitions_that_name_each_other_twice_do_not_stop_the_bot() -> None:
 @pytest.mark.parametrize("schema", [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, {"properties": {"p": {"$ref": "#"}}}])
 def test_a_schema_that_names_itself_comes_to_an_end(schema: object) -> None:
     assert repair_arguments({"p": {"p": "1"}}, schema) == {"p": {"p": "1"}}
+
+
+PLACE = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "where": {"type": "object"}},
+    "required": ["city"],
+}
+
+
+@pytest.mark.parametrize("wrapper", ["arguments", "kwargs", "params", "input", "Args"])
+@pytest.mark.parametrize("inner", [{"city": "x", "days": "2"}, '{"city": "x", "days": 2}'])
+def test_arguments_that_a_framework_wrapped_arrive_unwrapped(wrapper: str, inner: object) -> None:
+    assert repair_arguments({wrapper: inner}, PLACE) == {"city": "x", "days": 2}
+
+
+@pytest.mark.parametrize(
+    ("sent", "schema"),
+    [
+        ({"arguments": {"town": "x"}}, PLACE),  # would not fit either: the server's error says more
+        ({"arguments": {"city": "x"}, "days": 2}, PLACE),
+        ({"other": {"city": "x"}}, PLACE),
+        ({"params": {"city": "x"}}, {"type": "object", "properties": {"params": {"type": "object"}}}),
+        ({"params": {"city": "x"}}, {"type": "object"}),
+        ({"input": {"city": "x"}}, {"type": "object", "properties": {"input": {}, "city": {}}, "required": ["input"]}),
+    ],
+)
+def test_what_the_schema_takes_or_cannot_mean_is_not_unwrapped(sent: dict[str, Any], schema: dict[str, Any]) -> None:
+    assert repair_arguments(sent, schema) == sent
+
+
+def test_json_text_inside_json_text_is_decoded_at_every_depth() -> None:
+    twice = json.dumps(json.dumps({"x": 1}))
+    assert repair_arguments({"city": "x", "where": twice}, PLACE) == {"city": "x", "where": {"x": 1}}
+    assert repair_arguments({"city": twice}, PLACE) == {"city": twice}

@@ -16,11 +16,11 @@ from ..cleaning import clean_label, truncate
 from ..plain_json import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
 from ..schema.keywords import type_words
 from .fit import Checker, OutOfSteps
-from .types import convert, enum_member
+from .types import MAX_ENCODINGS, convert, enum_member
 
 _FENCE: Final = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)\s*```", re.DOTALL)
-_MAX_ENCODINGS: Final = 3
-"""JSON text inside JSON text inside ...: models and gateways between them encode twice, never more."""
+_WRAPPERS: Final = frozenset({"arguments", "args", "kwargs", "params", "parameters", "input", "tool_input"})
+"""Names under which models and frameworks send all arguments as one."""
 
 
 class ArgumentsError(ValueError):
@@ -40,7 +40,7 @@ def parse_arguments(arguments: object) -> dict[str, Any]:
             value = bytes(value).decode("utf-8")
         except UnicodeDecodeError as error:
             raise ArgumentsError(f"the arguments are not UTF-8 text (byte {error.start})") from None
-    for _ in range(_MAX_ENCODINGS):
+    for _ in range(MAX_ENCODINGS):
         if not isinstance(value, str):
             break
         value = _decode(value)
@@ -101,6 +101,9 @@ def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, 
     try:
         checker = Checker(schema)
         repaired = _Repairer(checker).value(original, schema, MAX_DEPTH)
+        if (inner := _wrapped_arguments(original)) is not None and not checker.fits(repaired, schema, MAX_DEPTH):
+            unwrapped = _Repairer(checker).value(inner, schema, MAX_DEPTH)
+            repaired = unwrapped if checker.fits(unwrapped, schema, MAX_DEPTH) else repaired
         if not isinstance(repaired, dict):
             return original
         if _identical(repaired, original):
@@ -110,6 +113,17 @@ def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, 
     except (OutOfSteps, RecursionError):
         return original
     return repaired if _identical(again, repaired) else original
+
+
+def _wrapped_arguments(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what stands under the only name there is, if models put all their arguments under that name."""
+    if len(arguments) != 1:
+        return None
+    name, inner = next(iter(arguments.items()))
+    if name.lower() not in _WRAPPERS:
+        return None
+    inner = convert(inner, "object") if isinstance(inner, str) else inner
+    return inner if isinstance(inner, dict) else None
 
 
 class _Repairer:

@@ -12,6 +12,8 @@ from ..plain_json import DROPPED, Copier, json_type, read_json, same_json
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,64}(\.0+)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
+MAX_ENCODINGS: Final = 3
+"""JSON text inside JSON text inside ...: models and gateways between them encode twice, never more."""
 _MAX_JSON_TEXT: Final = 1_000_000
 _SPACE: Final = " \t\r\n"
 
@@ -56,13 +58,16 @@ def _number(text: str) -> Any:
 
 
 def _decoded(text: str, wanted: str) -> Any:
-    opening = "{" if wanted == "object" else "["
-    if not text.startswith(opening) or len(text) > _MAX_JSON_TEXT:
+    if len(text) > _MAX_JSON_TEXT:
         return DROPPED
-    try:
-        decoded = Copier().copy(read_json(text))
-    except (ValueError, RecursionError):
-        return DROPPED
+    decoded: Any = text
+    for _ in range(MAX_ENCODINGS):
+        if not isinstance(decoded, str) or not decoded.startswith(("{" if wanted == "object" else "[", '"')):
+            break
+        try:
+            decoded = Copier().copy(read_json(decoded))
+        except (ValueError, RecursionError):
+            return DROPPED
     return decoded if json_type(decoded) == wanted else DROPPED
 
 
