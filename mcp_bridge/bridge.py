@@ -177,7 +177,7 @@ class Bridge:
     async def refresh(self) -> None:
         """List the tools of every enabled server anew and wait for the outcome."""
         enabled = [one for one in self._roster.servers.values() if one.config.enabled and not one.config.error]
-        await asyncio.gather(*(server.discover() for server in enabled))
+        await asyncio.gather(*(server.refresh() for server in enabled))
 
     async def accept(self, server: str) -> list[Change]:
         """Accept the tools of a server as they are now; return what that changes.

@@ -41,7 +41,7 @@ def decoded(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         text = data.decode("utf-8", "replace")
-    if 2 * text.count("\ufffd") > sum(not char.isascii() for char in text):
+    if 2 * text.count("\ufffd") > len(text) - len(text.encode("ascii", "ignore")):
         try:
             return data.decode(_CODE_PAGE)
         except UnicodeDecodeError:

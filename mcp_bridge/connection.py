@@ -328,7 +328,8 @@ class Connection:
         self._retired = self._retired or failure.expired or failure.doubtful or failure.status is None
         kind = SessionExpired if failure.expired else SessionRefused if failure.doubtful else ServerUnavailable
         text += _NEXT * failure.doubtful
-        return kind(text, server=self.server, retry=failure.retry, status=failure.status, cause=failure.cause)
+        retry = failure.retry or failure.doubtful
+        return kind(text, server=self.server, retry=retry, status=failure.status, cause=failure.cause)
 
     def _end(self) -> None:
         self._ended = True

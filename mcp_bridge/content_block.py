@@ -39,7 +39,7 @@ def standard_block(block: Any) -> Any:
         case "resource" if "resource" not in block and ("text" in block or "blob" in block):
             return {"type": "resource", "resource": block}
         case None if isinstance(block.get("data"), str) and isinstance(block.get("mimeType"), str):
-            return {"type": "audio" if block["mimeType"].startswith("audio/") else "image", **block}
+            return {**block, "type": "audio" if block["mimeType"].startswith("audio/") else "image"}
         case str() if kind in KINDS:
             return {**block, "type": kind}
         case _:

@@ -13,7 +13,7 @@ from .approvals import Approvals, Change
 from .backoff import Backoff
 from .catalog import Listing, list_tools, masked
 from .cleaning import clean_label, truncate
-from .connection import Connection
+from .connection import Connection, SessionExpired, SessionRefused
 from .deadline import happens
 from .errors import BridgeError, ServerUnavailable
 from .kept_sessions import KeptSessions
@@ -137,6 +137,11 @@ class Server:
             self._accept(offered)
             return None
 
+    async def refresh(self) -> None:
+        """List the tools now, whatever `run` is waiting for; it goes on where that fails."""
+        if await self.discover() is not None:
+            self.refresh_soon()
+
     async def accept(self) -> list[Change]:
         """Accept the tools as they are now; return what that changes. Raises `BridgeError`."""
         if self.config.error or not self.config.enabled:
@@ -187,7 +192,10 @@ class Server:
     async def _list(self) -> Listing:
         with self.sessions.for_listing() as kept:
             if kept is not None:
-                return await list_tools(kept, self.config.connect_timeout, asyncio.get_running_loop().time)
+                try:
+                    return await list_tools(kept, self.config.connect_timeout, asyncio.get_running_loop().time)
+                except (SessionExpired, SessionRefused) as error:  # a new one is asked instead
+                    logger.debug("MCP server '%s' has forgotten a session: %s", self.config.name, error.message)
         if not self._first_start:
             return await self._list_anew(self.config.connect_timeout)
         # Several first downloads by one launcher at once get in each other's way.

@@ -181,6 +181,7 @@ DATA_URL = f"data:image/png;base64,{PICTURE}"
         {"content": [{"type": "Image", "data": PICTURE, "mimeType": "image/png"}]},
         {"content": [{"type": "image", "data": PICTURE, "mime_type": "image/png"}]},
         {"content": [{"data": PICTURE, "mimeType": "image/png"}]},
+        {"content": [{"type": None, "data": PICTURE, "mimeType": "image/png"}]},
         {"content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}]},
         {"content": [{"type": "image_url", "image_url": {"url": DATA_URL}}]},
         {"content": [{"type": "input_image", "image_url": DATA_URL}]},

@@ -239,6 +239,32 @@ async def test_a_server_that_forgot_its_sessions_and_does_not_say_404_costs_one_
             assert bridge.status()[0].state == "ready"
 
 
+@pytest.mark.parametrize("way", ["typescript", "rust", "ok"])
+async def test_a_listing_on_a_forgotten_session_is_made_again_on_a_new_one(
+    write_config: Write, tmp_path: Path, way: str
+) -> None:
+    with remote(tmp_path, "normal", "tools=count", f"forgotten={way}") as server:
+        async with Bridge(load_config(write_config(at(server.origin + "/mcp", session="shared")))) as bridge:
+            assert (await bridge.call("mcp_s_count")).text == "1"
+            await server.steer("restart")
+            await bridge.refresh()
+            assert bridge.status()[0].state == "ready"
+            assert (await bridge.call("mcp_s_count")).text == "1"
+
+
+async def test_a_server_that_was_down_when_its_owner_had_it_listed_again_comes_back_by_itself(
+    write_config: Write, tmp_path: Path
+) -> None:
+    with remote(tmp_path, "normal") as server:
+        async with Bridge(load_config(write_config(at(server.origin + "/mcp")))) as bridge:
+            await server.steer("set?http=500")
+            await bridge.refresh()
+            assert bridge.status()[0].state == "retrying"
+            await server.steer("set?http=")
+            await until(lambda: bridge.status()[0].state == "ready")
+            assert await echo(bridge, "x") == "x"
+
+
 @pytest.mark.parametrize("oddity", ["400_rpc", "500_rpc"])
 async def test_a_refused_call_that_names_itself_does_not_cost_the_session(
     write_config: Write, tmp_path: Path, oddity: str
