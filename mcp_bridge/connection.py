@@ -24,7 +24,7 @@ from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
 from .wire.filter import Hooks, MessageFilter
 from .wire.greeting import greet
-from .wire.http_failure import failure_in, tells_forgotten
+from .wire.http_failure import failure_in
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -321,9 +321,6 @@ class Connection:
         failure = failure_in(error.data)
         text = self._redact(error.message)
         if failure is None:
-            if not self._is_process and tells_forgotten(text):
-                self._retired = True
-                return SessionRefused(f"{text} (code {error.code}){_NEXT}", server=self.server, cause="status")
             return RpcError(text, code=error.code, server=self.server, data=error.data)
         self._retired = self._retired or failure.expired or failure.doubtful or failure.status is None
         kind = SessionExpired if failure.expired else SessionRefused if failure.doubtful else ServerUnavailable

@@ -215,8 +215,8 @@ def _notes(node: dict[str, Any]) -> list[str]:
     if node.get("uniqueItems"):
         told.append("no item twice")
     told.extend(f"{key}: {_short(node[key])}" for key in ("format", "pattern", "default") if key in node)
-    takes_listed = _kind(node) in (None, "string")
-    if unlisted := [value for value in _enum(node) if not takes_listed or value not in _listed(node)]:
+    listed = _listed(node) if _kind(node) in (None, "string") else []
+    if unlisted := [value for value in _enum(node) if value not in listed]:
         strings = len(unlisted) < len(_enum(node))
         values = truncate(", ".join(map(_short, unlisted)), 2 * _MAX_NOTE_CHARS)
         told.append(f"or {values}" if strings else f"one of {values}")

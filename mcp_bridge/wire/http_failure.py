@@ -71,19 +71,13 @@ def failure_in(data: object) -> HttpFailure | None:
     return HttpFailure(**mark) if isinstance(mark, dict) else None
 
 
-def tells_forgotten(text: str) -> bool:
-    """Tell whether a server's words mean that it does not know the session."""
-    return _FORGOTTEN.search(text) is not None
+def is_doubtful(status: int, text: str) -> bool:
+    """Tell whether a refusal with that status and text, which names no call, may mean that the session is forgotten.
 
-
-def is_doubtful(status: int, text: str, *, of_call: bool) -> bool:
-    """Tell whether a refusal with that status and text may mean that the session is forgotten.
-
-    `of_call` is whether the server has named the request in it, and so has looked at it: then only its words
-    count. The specification wants 404; the official TypeScript examples and what is made after them
-    answer 400, others 401, 410 or a text under any status.
+    The specification wants 404; the official TypeScript examples and what is made after them answer 400,
+    others 401, 410 or a text under any status.
     """
-    return tells_forgotten(text) or (status in _DOUBTFUL and not of_call)
+    return status in _DOUBTFUL or _FORGOTTEN.search(text) is not None
 
 
 def from_status(

@@ -139,9 +139,10 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         status = response.status_code
         in_session = "mcp-session-id" in request.headers
         expired = status == 404 and in_session
-        of_call = own is not None and waiting is not None and str(own.get("id")) == str(waiting.id)
+        # A server that names the call has looked at it; its words may be about a session of its own.
+        names_call = own is not None and waiting is not None and str(own.get("id")) == str(waiting.id)
         said = body.decode("utf-8", "replace")
-        doubtful = in_session and not expired and is_doubtful(status, said, of_call=of_call)
+        doubtful = in_session and not expired and not names_call and is_doubtful(status, said)
         if own is not None and waiting is not None and status in (400, 404, 422, 500) and not (expired or doubtful):
             message = standard_form({**own, "id": waiting.id}, waiting.id, waiting.method)
             if message is not None and self._injection is None and waiting.method != "initialize":

@@ -178,8 +178,7 @@ class Handler(BaseHTTPRequestHandler):
     def no_session(self, expired: bool) -> None:
         if expired and (style := FORGOTTEN.get(self.server.options.get("forgotten", ""))) is not None:
             status, kind, body = style
-            own_id = json.dumps(self.message.get("id") if isinstance(self.message, dict) else None)
-            self.reply(status, body.replace("OWN_ID", own_id).encode(), kind)
+            self.reply(status, body.encode(), kind)
             return
         text = "Session not found" if expired else "Bad Request: no Mcp-Session-Id"
         error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32001, "message": text}}

@@ -36,7 +36,6 @@ FORGOTTEN = {
     "proxy": (500, "application/json", f'{{"error":"{_NESTED}"}}'),
     "busy": (503, "application/json", _error("Unknown Mcp-Session-Id, reconnect")),
     "gone": (410, "text/plain", ""),
-    "ok": (200, "application/json", _error("Session not found", "OWN_ID", -32001)),
     "chinese": (500, "text/plain; charset=utf-8", "会话不存在或已过期"),
 }
 """How servers say, with `forgotten=NAME`, that they do not know a session; the specification wants 404."""
@@ -250,7 +249,7 @@ def refused_by_name(status: int) -> None:
     def answer(exchange: Exchange) -> bool:
         if exchange.is_request and exchange.strikes(f"{status}_rpc", CALL):
             own = json.dumps(exchange.handler.message["id"])
-            exchange.handler.reply(status, _error("no such row", own).encode())
+            exchange.handler.reply(status, _error("session not found: tab-5", own).encode())
             return True
         return False
 
@@ -258,8 +257,8 @@ def refused_by_name(status: int) -> None:
     ODDITIES[f"{status}_rpc"] = answer
 
 
-refused_by_name(400)
-refused_by_name(500)
+for status in (200, 400, 500):
+    refused_by_name(status)
 
 
 @oddity("notification_200")
