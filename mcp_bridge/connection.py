@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import late_sdk
@@ -35,8 +36,8 @@ FAREWELL_SECONDS = 0.5
 """How long a cancellation may take to leave before the session is torn down."""
 LAST_ANSWER_SECONDS = 0.5
 """How long the SDK's session may take to hand out what came before the end, and to end all other requests."""
-REHEARSAL_SECONDS = 1.0
-"""How long a spare may take for the answer to a ping; one that gives none is kept all the same."""
+PING_SECONDS = 1.0
+"""How long the answer to a ping is waited for; a server that gives none is used all the same."""
 _NOT_UNDERSTOOD = (-32601, -32602, -32022)
 """Errors to `initialize` of servers that speak only another protocol."""
 _TEXT_CHARS = 500
@@ -79,6 +80,8 @@ class Connection:
         self._tokens = itertools.count(1)
         self._progress_at: dict[object, float] = {}
         self._requests: set[asyncio.Task[dict[str, Any]]] = set()
+        self._left: set[asyncio.Task[dict[str, Any]]] = set()
+        """Requests that nobody waits for any more."""
         self._farewells: set[asyncio.Task[None]] = set()
         self._retired = False
         self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
@@ -137,7 +140,7 @@ class Connection:
         """
         if self._is_process:
             with contextlib.suppress(BridgeError):
-                await self.request("ping", {}, REHEARSAL_SECONDS)
+                await self.request("ping", {}, PING_SECONDS)
             self._filter.forget("ping")
 
     async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -197,7 +200,21 @@ class Connection:
         finally:
             self._requests.discard(task)
             self._progress_at.pop(token, None)
-            task.cancel()
+            self._leave(task)
+
+    def _leave(self, task: asyncio.Task[dict[str, Any]]) -> None:
+        """Let a request end by itself, with the session at the latest.
+
+        To cancel it just when its answer comes would end the session of the SDK 1.x, and all other requests
+        with it: the SDK then fails to hand the answer to somebody who has gone, and stops reading.
+        """
+        self._left.add(task)
+        task.add_done_callback(self._gone)
+
+    def _gone(self, task: asyncio.Task[dict[str, Any]]) -> None:
+        self._left.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen: whatever it was, nobody waits for it
 
     def _abandon(self, token: object, reason: str) -> None:
         """Tell the server to stop working on a call, and begin no other on this session."""
@@ -237,6 +254,9 @@ class Connection:
             self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
             self._end()
+            for task in self._left:
+                task.cancel()
+            await asyncio.gather(*self._left, return_exceptions=True)
             self._filter.mute()
             self.on_end(self)
 
@@ -284,7 +304,7 @@ class Connection:
                 await asyncio.wait(self._requests, timeout=LAST_ANSWER_SECONDS)
         finally:  # the SDK 1.25 cancels us when it stumbles over several requests that end at once
             self._session = None
-            for task in self._requests:
+            for task in (*self._requests, *self._left):
                 task.cancel()
         if self._farewells:
             await asyncio.wait(self._farewells)
@@ -294,7 +314,7 @@ class Connection:
         try:
             self.agreement = await shake_hands(session, self._filter.capabilities())
             if "roots" in self._filter.capabilities():
-                await let_roots_arrive(session, self._filter)
+                await let_roots_arrive(partial(self._ping, session), self._filter)
         except ServerUnavailable as error:
             return ServerUnavailable(
                 self._redact(error.message), server=self.server, retry=error.retry, cause=error.cause
@@ -309,6 +329,17 @@ class Connection:
             cause: Cause = "initialize" if understood else "version"
             return ServerUnavailable(text, server=self.server, retry=understood, cause=cause)
         return None
+
+    async def _ping(self, session: ClientSession) -> None:
+        """Wait for the answer to a `ping`, and forget what comes of it."""
+        from . import _sdk
+
+        task = asyncio.create_task(_sdk.request(session, "ping", {}), name="mcp ping")
+        try:
+            await asyncio.wait({task}, timeout=PING_SECONDS)
+        finally:
+            self._filter.forget("ping")
+            self._leave(task)
 
     async def _bid(self, channel: Channel, farewell: dict[str, Any]) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 LATEST_PROTOCOL_VERSION = "2025-11-25"
 PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", LATEST_PROTOCOL_VERSION)
 """What a handshake may agree on (modelcontextprotocol.io, "Versioning")."""
-PING_SECONDS = 1.0
-"""How long the answer to a ping is waited for; some servers give none."""
 ROOTS_SETTLE_SECONDS = 0.1
 """How long a server may take to look at the folders it was told."""
 
@@ -75,28 +73,16 @@ async def shake_hands(session: ClientSession, capabilities: Mapping[str, Any]) -
     return Agreement(str(version), _table(result.get("capabilities")), _table(result.get("serverInfo")))
 
 
-async def let_roots_arrive(session: ClientSession, message_filter: MessageFilter) -> None:
+async def let_roots_arrive(ping: Callable[[], Awaitable[None]], message_filter: MessageFilter) -> None:
     """Wait until a server that asks for the roots right after the handshake has taken them in.
 
     Until then it works with the folders it was started with, or refuses all. A server that asks at
-    once has asked before it answers a ping. Never raises: whoever uses the session sees that it ended.
+    once has asked before it answers a `ping`. Never raises: whoever uses the session sees that it ended.
     """
-    await _ping(session, message_filter)
+    await ping()
     if message_filter.has_told_roots:
         await asyncio.sleep(ROOTS_SETTLE_SECONDS)
-        await _ping(session, message_filter)
-
-
-async def _ping(session: ClientSession, message_filter: MessageFilter) -> None:
-    from . import _sdk
-
-    task = asyncio.create_task(_sdk.request(session, "ping", {}), name="mcp ping")
-    try:
-        await asyncio.wait({task}, timeout=PING_SECONDS)
-    finally:
-        message_filter.forget("ping")
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await ping()
 
 
 def _offered(data: object, known: Sequence[str]) -> str | None:

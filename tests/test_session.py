@@ -10,12 +10,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
-from mcp_bridge.connection import REHEARSAL_SECONDS, Connection
+from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, _sdk, load_config
+from mcp_bridge.connection import PING_SECONDS, Connection
 from mcp_bridge.process.server_process import ServerProcess
 from mcp_bridge.stdio import StdioChannel
 from mcp_bridge.wire.filter import MessageFilter
@@ -96,7 +97,7 @@ async def test_a_server_that_knows_no_ping_is_kept_ready_and_told_of_no_cancella
     async with Bridge(load_config(write_config(odd("s", "ping_silent", f"log={log.path}")))) as bridge:
         await bridge.call("mcp_s_pid")
         await until(lambda: len(log.received("ping")) == 1)
-        await asyncio.sleep(REHEARSAL_SECONDS + 0.5)
+        await asyncio.sleep(PING_SECONDS + 0.5)
         assert (await bridge.call("mcp_s_pid")).text == str(starts(log.path)[1])  # the spare, not a third process
     assert log.received("notifications/cancelled") == []
 
@@ -241,6 +242,33 @@ async def test_a_timed_out_call_of_a_shared_session_leaves_the_calls_beside_it_a
             await stuck
         assert "slept" in (await beside).text
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_a_call_cancelled_just_when_its_answer_comes_costs_the_calls_beside_it_nothing(
+    write_config: Write, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    """The SDK 1.x stops reading, without a word, if it cannot hand an answer over (seen under load)."""
+    hand_over = _sdk.Inward.pass_on
+    short: asyncio.Task[Any] | None = None
+
+    async def cancel_and_hand_over(inward: _sdk.Inward, message: dict[str, Any]) -> None:
+        if "short" in str(message.get("result")) and short is not None:
+            short.cancel()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        await hand_over(inward, message)
+
+    async with Bridge(
+        load_config(write_config(odd("s", "never_call", "tools=sleep", more='session = "shared"')))
+    ) as bridge:
+        beside = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 1}))
+        await asyncio.sleep(0.2)
+        monkeypatch.setattr(_sdk.Inward, "pass_on", cancel_and_hand_over)
+        short = asyncio.create_task(bridge.call("mcp_s_echo", {"text": "short"}))
+        await asyncio.wait({short}, timeout=GENEROUS)
+        assert not beside.done()
+        assert "slept" in (await asyncio.wait_for(beside, GENEROUS)).text
 
 
 async def test_tools_that_a_shared_server_adds_and_removes_are_followed(write_config: Write) -> None:
