@@ -20,6 +20,7 @@ from .cleaning import clean_label, truncate
 from .deadline import Deadline
 from .errors import BridgeError, CallTimeout, Cause, RpcError, ServerUnavailable
 from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
+from .outstanding import Outstanding
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
@@ -79,9 +80,7 @@ class Connection:
         """Set when the session has ended or is to end."""
         self._tokens = itertools.count(1)
         self._progress_at: dict[object, float] = {}
-        self._requests: set[asyncio.Task[dict[str, Any]]] = set()
-        self._left: set[asyncio.Task[dict[str, Any]]] = set()
-        """Requests that nobody waits for any more."""
+        self._requests = Outstanding()
         self._farewells: set[asyncio.Task[None]] = set()
         self._retired = False
         self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
@@ -178,14 +177,11 @@ class Connection:
         await asyncio.wait({self._owner})
 
     async def _request(self, method: str, params: dict[str, Any], token: object, deadline: Deadline) -> dict[str, Any]:
-        from . import _sdk
-
         session = self._session
         if session is None or not self.alive:
             raise NotSent(await self._why_ended(), server=self.server)
         self._phase = method
-        task = asyncio.create_task(_sdk.request(session, method, params), name=f"mcp {method}")
-        self._requests.add(task)
+        task = self._requests.begin(session, method, params)
         try:
             self._progress_at[token] = asyncio.get_running_loop().time()
             await deadline.wait(task, lambda: self._progress_at[token], self.server)
@@ -198,23 +194,8 @@ class Connection:
             kind: type[ServerUnavailable] = ServerUnavailable if self._filter.may_have_run(token) else NotSent
             raise await self._loss(kind) from None
         finally:
-            self._requests.discard(task)
+            self._requests.leave(task)
             self._progress_at.pop(token, None)
-            self._leave(task)
-
-    def _leave(self, task: asyncio.Task[dict[str, Any]]) -> None:
-        """Let a request end by itself, with the session at the latest.
-
-        To cancel it just when its answer comes would end the session of the SDK 1.x, and all other requests
-        with it: the SDK then fails to hand the answer to somebody who has gone, and stops reading.
-        """
-        self._left.add(task)
-        task.add_done_callback(self._gone)
-
-    def _gone(self, task: asyncio.Task[dict[str, Any]]) -> None:
-        self._left.discard(task)
-        if not task.cancelled():
-            task.exception()  # seen: whatever it was, nobody waits for it
 
     def _abandon(self, token: object, reason: str) -> None:
         """Tell the server to stop working on a call, and begin no other on this session."""
@@ -254,9 +235,7 @@ class Connection:
             self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
             self._end()
-            for task in self._left:
-                task.cancel()
-            await asyncio.gather(*self._left, return_exceptions=True)
+            await self._requests.close()
             self._filter.mute()
             self.on_end(self)
 
@@ -300,12 +279,11 @@ class Connection:
         try:
             await self._over.wait()
             self._session = None  # no call begins now
-            if self._requests and not self._closing:  # an answer may have come just before the end
-                await asyncio.wait(self._requests, timeout=LAST_ANSWER_SECONDS)
+            if not self._closing:  # an answer may have come just before the end
+                await self._requests.settle(LAST_ANSWER_SECONDS)
         finally:  # the SDK 1.25 cancels us when it stumbles over several requests that end at once
             self._session = None
-            for task in (*self._requests, *self._left):
-                task.cancel()
+            self._requests.cancel()
         if self._farewells:
             await asyncio.wait(self._farewells)
 
@@ -332,14 +310,12 @@ class Connection:
 
     async def _ping(self, session: ClientSession) -> None:
         """Wait for the answer to a `ping`, and forget what comes of it."""
-        from . import _sdk
-
-        task = asyncio.create_task(_sdk.request(session, "ping", {}), name="mcp ping")
+        task = self._requests.begin(session, "ping", {})
         try:
             await asyncio.wait({task}, timeout=PING_SECONDS)
         finally:
             self._filter.forget("ping")
-            self._leave(task)
+            self._requests.leave(task)
 
     async def _bid(self, channel: Channel, farewell: dict[str, Any]) -> None:
         try:
