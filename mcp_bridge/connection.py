@@ -215,7 +215,7 @@ class Connection:
     async def _why_ended(self) -> str:
         if self._channel is None or not self._ended:
             return "the session is closed"
-        return f"the server stopped during {self._phase} ({await self._channel.describe_end()})"
+        return self._redact(f"the server stopped during {self._phase} ({await self._channel.describe_end()})")
 
     async def _loss(self, kind: type[ServerUnavailable]) -> ServerUnavailable:
         cause: Cause | None = "exit" if self._is_process else None
