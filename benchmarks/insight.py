@@ -57,9 +57,9 @@ def watch_calls(bridge: Bridge) -> list[Served]:
 
 def _watched(sessions: Any, lease: Any, served: list[Served]) -> Any:
     @asynccontextmanager
-    async def watched(chat: str | None, seconds: float) -> AsyncIterator[Any]:
+    async def watched(*request: Any) -> AsyncIterator[Any]:
         waiting = _spare_pids(sessions)
-        async with lease(chat, seconds) as connection:
+        async with lease(*request) as connection:
             pid = _pid(connection)
             served.append(Served(pid, pid in waiting, bool(waiting)))
             yield connection

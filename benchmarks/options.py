@@ -11,6 +11,8 @@ from .servers import NodeSubjects
 SLOW_SHARE, SOME_SHARE = 6, 2
 """Samples that take seconds are taken in one of so many rounds, but at least in `LEAST_ROUNDS`."""
 LEAST_ROUNDS = 3
+MANY_TIMES = 4
+"""How many times as often samples that take moments are taken: a twentieth of those is soon lost in the noise."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Options:
     def some_rounds(self) -> int:
         """How many samples of what takes about a second."""
         return max(self.rounds // SOME_SHARE, LEAST_ROUNDS)
+
+    @property
+    def many_rounds(self) -> int:
+        """How many samples of what takes less than a tenth of a second."""
+        return self.rounds * MANY_TIMES
 
     def data_dir(self, name: str) -> Path:
         """Return an empty data folder of that name."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, ClassVar, cast
@@ -96,7 +97,7 @@ async def request(session: ClientSession, method: str, params: dict[str, Any] | 
         raise RpcError(answer.message, code=answer.code, data=answer.data) from None
     except CLOSED as error:
         raise ConnectionError("the session has ended") from error
-    return result.model_dump(by_alias=True)
+    return result.model_extra or {}
 
 
 async def notify(session: ClientSession, method: str, params: dict[str, Any] | None = None) -> None:
@@ -107,12 +108,14 @@ async def notify(session: ClientSession, method: str, params: dict[str, Any] | N
 def adopt(session: ClientSession, protocol_version: str) -> None:
     """Tell the session what was agreed: over HTTP each further request must name it."""
     if MAJOR >= 2:
-        result = {
-            "protocolVersion": protocol_version,
-            "capabilities": {},
-            "serverInfo": {"name": "server", "version": ""},
-        }
-        cast(Any, session).adopt(types.InitializeResult.model_validate(result))
+        cast(Any, session).adopt(_agreed(protocol_version))
+
+
+@cache
+def _agreed(protocol_version: str) -> types.InitializeResult:
+    info = {"name": "server", "version": ""}
+    wire = {"protocolVersion": protocol_version, "capabilities": {}, "serverInfo": info}
+    return types.InitializeResult.model_validate(wire)
 
 
 @asynccontextmanager

@@ -11,16 +11,26 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import late_sdk
 from .cleaning import clean_label, truncate
 from .deadline import Deadline
-from .errors import BridgeError, CallTimeout, Cause, RpcError, ServerUnavailable
+from .errors import (
+    BridgeError,
+    CallTimeout,
+    Cause,
+    NotSent,
+    RpcError,
+    ServerUnavailable,
+    SessionExpired,
+    SessionRefused,
+)
 from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
-from .outstanding import Outstanding
+from .outstanding import Outstanding, Request, ToolCall
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
@@ -45,16 +55,13 @@ _TEXT_CHARS = 500
 _NEXT = "; the next call gets a new session"
 
 
-class NotSent(ServerUnavailable):
-    """The session ended before anything of the call was sent: it is safe to call again."""
+@dataclass
+class _Prepared:
+    """The call that a session is opened for, and its request once that has begun."""
 
-
-class SessionExpired(ServerUnavailable):
-    """The server has forgotten the session and did not look at the call (HTTP 404)."""
-
-
-class SessionRefused(ServerUnavailable):
-    """The server may have forgotten the session, but says so in a way of its own: no call is repeated for that."""
+    call: ToolCall
+    token: int
+    request: Request | None = None
 
 
 class Connection:
@@ -81,6 +88,7 @@ class Connection:
         self._tokens = itertools.count(1)
         self._progress_at: dict[object, float] = {}
         self._requests = Outstanding()
+        self._prepared: _Prepared | None = None
         self._farewells: set[asyncio.Task[None]] = set()
         self._retired = False
         self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
@@ -116,6 +124,11 @@ class Connection:
         """Whether it ended without anybody here wanting that."""
         return self._ended and not self._closing
 
+    def prepare(self, call: ToolCall) -> None:
+        """Begin this call during the handshake, if it can leave right behind that; `call_tool` then takes it up."""
+        if self._is_process and "roots" not in self._filter.capabilities():
+            self._prepared = _Prepared(call, next(self._tokens))
+
     async def wait_ready(self, seconds: float) -> None:
         """Wait until the handshake is done. Raises `ServerUnavailable`; the session then ends by itself."""
         try:
@@ -128,6 +141,8 @@ class Connection:
                 )
             self._ready.result()
         except BaseException:
+            if self._prepared is not None:  # it may have left in this very moment
+                self._abandon(self._prepared.token, "cancelled by the caller")
             self.close_soon()
             raise
 
@@ -147,19 +162,23 @@ class Connection:
 
         Raises `RpcError`, `ServerUnavailable` if the session ends, `CallTimeout`.
         """
-        return await self._request(method, params, None, Deadline(seconds, seconds))
+        return await self._answer(await self._begin(method, params), method, None, Deadline(seconds, seconds))
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
+    async def call_tool(self, call: ToolCall, deadline: Deadline) -> dict[str, Any]:
         """Call a tool and return the raw result.
 
         Raises as `request` does, and `NotSent` if the call cannot have reached the server. If
         the caller is cancelled or the time is up, the server is told, and no further call
         begins on this session: whoever leased it ends it when the calls beside are done.
         """
-        token = next(self._tokens)
-        params = {"name": name, "arguments": dict(arguments), "_meta": {"progressToken": token}}
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared.call is call and prepared.request is not None:
+            token, request = prepared.token, prepared.request
+        else:
+            token = next(self._tokens)
+            request = await self._begin("tools/call", call.params(token))
         try:
-            return await self._request("tools/call", params, token, deadline)
+            return await self._answer(request, "tools/call", token, deadline)
         except (CallTimeout, asyncio.CancelledError) as reason:
             self._abandon(token, "timeout" if isinstance(reason, CallTimeout) else "cancelled by the caller")
             raise
@@ -176,25 +195,27 @@ class Connection:
         self.close_soon()
         await asyncio.wait({self._owner})
 
-    async def _request(self, method: str, params: dict[str, Any], token: object, deadline: Deadline) -> dict[str, Any]:
+    async def _begin(self, method: str, params: dict[str, Any]) -> Request:
         session = self._session
         if session is None or not self.alive:
             raise NotSent(await self._why_ended(), server=self.server)
+        return self._requests.begin(session, method, params)
+
+    async def _answer(self, request: Request, method: str, token: object, deadline: Deadline) -> dict[str, Any]:
         self._phase = method
-        task = self._requests.begin(session, method, params)
         try:
             self._progress_at[token] = asyncio.get_running_loop().time()
-            await deadline.wait(task, lambda: self._progress_at[token], self.server)
-            if task.cancelled():  # not our caller: the session was closed under this call
+            await deadline.wait(request, lambda: self._progress_at[token], self.server)
+            if request.cancelled():  # not our caller: the session was closed under this call
                 raise ConnectionError
-            return task.result()
+            return request.result()
         except (RpcError, ConnectionError) as error:
             if isinstance(error, RpcError) and not self._ended:
                 raise self._answered(error) from None
             kind: type[ServerUnavailable] = ServerUnavailable if self._filter.may_have_run(token) else NotSent
             raise await self._loss(kind) from None
         finally:
-            self._requests.leave(task)
+            self._requests.leave(request)
             self._progress_at.pop(token, None)
 
     def _abandon(self, token: object, reason: str) -> None:
@@ -264,6 +285,8 @@ class Connection:
             _sdk = await late_sdk.bring()
             streams = session_streams(channel, self._filter, self._end)
             async with streams as (read, write), _sdk.session(read, write) as session:
+                if (first := self._prepared) is not None:
+                    first.request = self._requests.begin(session, "tools/call", first.call.params(first.token))
                 refusal = await self._initialize(session)
                 if refusal is None:
                     self._route.settle(opener)

@@ -114,6 +114,18 @@ class ServerUnavailable(BridgeError):
         self.cause = cause
 
 
+class NotSent(ServerUnavailable):
+    """The session ended before anything of the call was sent: it is safe to call again."""
+
+
+class SessionExpired(ServerUnavailable):
+    """The server has forgotten the session and did not look at the call (HTTP 404)."""
+
+
+class SessionRefused(ServerUnavailable):
+    """The server may have forgotten the session, but says so in a way of its own: no call is repeated for that."""
+
+
 class CallTimeout(BridgeError):
     """The server kept a call waiting longer than the owner allows."""
 

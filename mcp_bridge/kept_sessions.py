@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from .backoff import Backoff
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable
+from .outstanding import ToolCall
 from .pool import SessionPool
 from .session import MAX_RETRY_SECONDS, RETRY_SECONDS
 
@@ -40,7 +41,7 @@ class KeptSessions:
         self._kept: dict[str | None, _Kept] = {}
 
     @asynccontextmanager
-    async def lease(self, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
+    async def lease(self, call: ToolCall, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
         key = chat if self._per_chat else None
         kept = self._kept.setdefault(key, _Kept())
         connection: Connection | None = None

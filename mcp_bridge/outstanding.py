@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +12,18 @@ if TYPE_CHECKING:
 
 Request = asyncio.Task[dict[str, Any]]
 """Gives the raw result, or raises `RpcError`, or `ConnectionError` when the session has ended."""
+
+
+@dataclass(frozen=True, eq=False)
+class ToolCall:
+    """What a `tools/call` asks for. No two are the same one, whatever they ask for."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    def params(self, token: object) -> dict[str, Any]:
+        """Return the parameters of the request; progress will be told under `token`."""
+        return {"name": self.name, "arguments": dict(self.arguments), "_meta": {"progressToken": token}}
 
 
 class Outstanding:
@@ -52,9 +66,9 @@ class Outstanding:
             request.cancel()
 
     async def close(self) -> None:
-        """End all requests and wait for those that nobody else waits for."""
+        """End all requests and wait for that."""
         self.cancel()
-        await asyncio.gather(*self._left, return_exceptions=True)
+        await asyncio.gather(*self._waited_for, *self._left, return_exceptions=True)
 
     def _gone(self, request: Request) -> None:
         self._left.discard(request)

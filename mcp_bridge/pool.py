@@ -11,6 +11,7 @@ from collections.abc import Callable
 from .connection import Connection
 from .deadline import happens
 from .errors import ServerUnavailable
+from .outstanding import ToolCall
 from .server_config import ServerConfig
 
 logger = logging.getLogger(__name__)
@@ -52,8 +53,8 @@ class SessionPool:
         self.waiting = 0
         """How many callers wait for a place now: spares must not take it from them."""
 
-    async def open(self, seconds: float) -> Connection:
-        """Return a new session when its handshake is done.
+    async def open(self, seconds: float, first: ToolCall | None = None) -> Connection:
+        """Return a new session when its handshake is done; the call that it is opened for may be on its way then.
 
         Waits for a place under `max_sessions`. Raises `ServerUnavailable`.
         """
@@ -73,6 +74,8 @@ class SessionPool:
         if self._closed:
             raise ServerUnavailable("the bridge is shut down", server=self.config.name)
         connection = self._connect()
+        if first is not None:
+            connection.prepare(first)
         self._live.add(connection)
         connection.owner.add_done_callback(lambda task: self._forget(connection))
         await connection.wait_ready(max(deadline - loop.time(), 0.001))

@@ -13,11 +13,12 @@ from .approvals import Approvals, Change
 from .backoff import Backoff
 from .catalog import Listing, list_tools, masked
 from .cleaning import clean_label, truncate
-from .connection import Connection, SessionExpired, SessionRefused
+from .connection import Connection
 from .deadline import happens
-from .errors import BridgeError, ServerUnavailable
+from .errors import BridgeError, ServerUnavailable, SessionExpired, SessionRefused
 from .kept_sessions import KeptSessions
 from .off_loop import off_loop
+from .outstanding import ToolCall
 from .policy import idle_rules
 from .pool import SessionPool, SpareBudget
 from .process.environment import starts_by_launcher
@@ -162,7 +163,7 @@ class Server:
         await self.sessions.close()
 
     @asynccontextmanager
-    async def lease(self, chat: str | None) -> AsyncIterator[Connection]:
+    async def lease(self, call: ToolCall, chat: str | None) -> AsyncIterator[Connection]:
         """Lend a session for a call; if there is none to be had, find out in the background why.
 
         Raises `ServerUnavailable`.
@@ -171,7 +172,7 @@ class Server:
         self.quiet.clear()
         leased = False
         try:
-            async with self.sessions.lease(chat, self.config.connect_timeout) as connection:
+            async with self.sessions.lease(call, chat, self.config.connect_timeout) as connection:
                 leased = True
                 yield connection
         except ServerUnavailable:

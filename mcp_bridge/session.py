@@ -1,6 +1,6 @@
 """Leases: which session a call gets.
 
-A strategy is a value: `async with sessions.lease(chat, seconds) as connection` yields the
+A strategy is a value: `async with sessions.lease(call, chat, seconds) as connection` yields the
 session for one call. `FreshSessions` gives each call a session that no call has used before
 and none will use again; started and initialised spares make that as quick as a session
 kept for ever. The sessions of `kept_sessions.py` serve many calls each.
@@ -18,6 +18,7 @@ from typing import Protocol
 from .backoff import Backoff
 from .connection import Connection
 from .errors import BridgeError
+from .outstanding import ToolCall
 from .pool import SessionPool, SpareBudget
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ CALM_SECONDS = 60.0
 class Sessions(Protocol):
     """How calls to one server get their sessions."""
 
-    def lease(self, chat: str | None, seconds: float) -> AbstractAsyncContextManager[Connection]:
+    def lease(self, call: ToolCall, chat: str | None, seconds: float) -> AbstractAsyncContextManager[Connection]:
         """Lend a session for one call, opened within `seconds`. Raises `ServerUnavailable`."""
 
     def offer(self, connection: Connection) -> None:
@@ -66,11 +67,11 @@ class FreshSessions:
         self._missed_at = 0.0
 
     @asynccontextmanager
-    async def lease(self, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
+    async def lease(self, call: ToolCall, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
         connection = self._take_spare()
         if connection is None:
             self._missed()
-            connection = await self._pool.open(seconds)
+            connection = await self._pool.open(seconds, call)
         loop = asyncio.get_running_loop()
         # A short call is answered first: a server that starts beside it would slow it down.
         refill = loop.call_later(REFILL_SECONDS, self.refill)

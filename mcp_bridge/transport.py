@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 from .errors import ServerUnavailable
-from .process.environment import plan_launch
+from .process.environment import Launch, is_there, plan_launch
 from .process.guardian import Guardian
 from .redaction import Redactor
 from .server_config import ServerConfig
@@ -38,13 +38,14 @@ class Route:
 
     def __init__(self, config: ServerConfig, around: Surroundings) -> None:
         ways: dict[str, ChannelOpener] = {
-            "stdio": lambda: _stdio(config, around),
+            "stdio": lambda: _stdio(config, self._launch(config), around),
             "http": lambda: _http(config, around),
             "sse": lambda: _sse(config, around),
         }
         names = ("http", "sse") if config.transport == "auto" else (config.transport,)
         self._all = [ways[name] for name in names]
         self._found: ChannelOpener | None = None
+        self._planned: Launch | None = None
 
     def openers(self) -> list[ChannelOpener]:
         """Return the ways to try: the one that led there last, else all."""
@@ -56,6 +57,13 @@ class Route:
     def unsettle(self) -> None:
         """Try all ways again: the server may have changed."""
         self._found = None
+        self._planned = None
+
+    def _launch(self, config: ServerConfig) -> Launch:
+        """Return how to start the server: as it was started last, if that is still possible."""
+        if self._planned is None or not is_there(self._planned):
+            self._planned = plan_launch(config)
+        return self._planned
 
 
 def leads_elsewhere(error: ServerUnavailable) -> bool:
@@ -83,10 +91,10 @@ async def _sse(config: ServerConfig, around: Surroundings) -> AsyncIterator[Chan
 
 
 @asynccontextmanager
-async def _stdio(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
+async def _stdio(config: ServerConfig, launch: Launch, around: Surroundings) -> AsyncIterator[Channel]:
     async with open_stdio(
         config.name,
-        plan_launch(config),
+        launch,
         limit=around.max_message_bytes,
         guardian=around.guardian,
         redact=around.redact,

@@ -54,7 +54,8 @@ class Scripted:
         await self._asked.wait()
         if not self._answered:
             self._answered = True
-            answer = {"jsonrpc": "2.0", "id": self.sent[0]["id"], "result": self._result}
+            (asked,) = [one["id"] for one in self.sent if one.get("method") == "tools/call"]
+            answer = {"jsonrpc": "2.0", "id": asked, "result": self._result}
             self._said += json.dumps(answer).encode() + b"\n"
             for line in self._reader.feed(self._said):
                 parsed = self._reader.parse(line)
@@ -68,7 +69,8 @@ class Scripted:
 
     async def send(self, message: Message, metadata: Any = None) -> None:
         self.sent.append(message)
-        self._asked.set()
+        if message.get("method") == "tools/call":
+            self._asked.set()
 
     async def describe_end(self) -> str:
         return ""
@@ -77,6 +79,7 @@ class Scripted:
 async def ask(channel: Scripted) -> dict[str, Any] | RpcError:
     made = MessageFilter(roots=("file:///a",), elicitation="defaults")
     async with session_streams(channel, made, lambda: None) as (read, write), _sdk.session(read, write) as session:
+        await _sdk.notify(session, "notifications/initialized")  # no call leaves before
         try:
             return await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}), GENEROUS)
         except RpcError as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..connection import NotSent, SessionExpired, SessionRefused
 from ..deadline import Deadline
-from ..errors import CallTimeout, RpcError, ServerUnavailable
+from ..errors import CallTimeout, NotSent, RpcError, ServerUnavailable, SessionExpired, SessionRefused
+from ..outstanding import ToolCall
 from ..result import ToolResult, convert, error_result
 from ..server import Server
 from ..server_config import ServerConfig
@@ -41,11 +41,11 @@ class Sending:
     async def _send(self, call: Call, server: Server) -> dict[str, Any]:
         name = call.tool.remote_name
         deadline = _deadline(call.config, name)
-        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        wanted = ToolCall(name, call.arguments if isinstance(call.arguments, dict) else {})
         for attempt in (1, 2):
-            async with server.lease(call.chat) as connection:
+            async with server.lease(wanted, call.chat) as connection:
                 try:
-                    return await connection.call_tool(name, arguments, deadline)
+                    return await connection.call_tool(wanted, deadline)
                 except NotSent:  # a spare that had died: nothing has happened yet
                     if attempt == 2:
                         raise

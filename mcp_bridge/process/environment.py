@@ -93,6 +93,11 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
     return Launch(program, args, cwd, env)
 
 
+def is_there(launch: Launch) -> bool:
+    """Tell whether the program and the folder of a plan made before still exist."""
+    return os.path.isfile(launch.program) and os.path.isdir(launch.cwd)
+
+
 def _without_cmd(server: str, shim: str, args: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Return how to start what a `.cmd` file stands for without cmd.exe, which acts upon arguments."""
     found = script_behind(shim, lambda file: Path(file).read_text("utf-8", "replace"), os.path.exists)

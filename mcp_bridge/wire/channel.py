@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .filter import Incoming, MessageFilter
-from .framing import Broken, Message
+from .framing import Broken, Message, encode
 
 if TYPE_CHECKING:
     from .._sdk import Inward
@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 DOUBT_SECONDS = 0.5
 """How long a better answer is awaited after one that could not be read: lines get torn."""
+SMALL_BYTES = 32 * 1024
+"""What a pipe takes at once, whether or not the server reads: whoever does the handshake must not wait for a call."""
 KEPT_LINES = 20
 """How many of the last lines are kept of what a server says beside its messages."""
 
@@ -59,27 +61,62 @@ async def session_streams(
     """Yield the stream pair for the SDK's session, with the filter between it and the channel.
 
     The pair ends when the channel does, which ends the session's pending requests and calls `on_end`.
+    Calls of tools may be begun before the handshake: they leave right behind `initialized`.
     """
     from .. import _sdk
-
-    async def carry(message: Message, metadata: Any) -> None:
-        if (allowed := message_filter.outgoing(message)) is not None:
-            # Counts as sent from the first byte on, also if the sender is cancelled in between.
-            message_filter.sent(allowed)
-            try:
-                await channel.send(allowed, metadata)
-            except OSError as error:  # the inbound side notices the end and tells the session
-                message_filter.not_sent(allowed)
-                logger.debug("could not send: %s", error)
 
     inward = _sdk.Inward()
     reader = asyncio.create_task(_inbound(channel, message_filter, inward, on_end), name="mcp inbound")
     try:
-        yield inward.stream, _sdk.Outward(carry)
+        yield inward.stream, _sdk.Outward(_Outbound(channel, message_filter).carry)
     finally:
         reader.cancel()
         await asyncio.gather(reader, return_exceptions=True)
         inward.close()
+
+
+class _Outbound:
+    """Carries what the session says to the channel."""
+
+    def __init__(self, channel: Channel, message_filter: MessageFilter) -> None:
+        self._channel = channel
+        self._filter = message_filter
+        self._begun = asyncio.Event()
+        """Set when `initialized` has left."""
+        self._behind: list[Message] = []
+
+    async def carry(self, message: Message, metadata: Any) -> None:
+        """Send a message of the session, unless the filter has dropped it."""
+        allowed = self._filter.outgoing(message)
+        if allowed is None:
+            return
+        method = allowed.get("method")
+        if method == "tools/call" and await self._left_behind_initialized(allowed):
+            return
+        await self._send(allowed, metadata)
+        if method == "notifications/initialized":
+            for call in self._behind:  # not in the tasks that wait for this moment: theirs comes later
+                await self._send(call)
+            self._begun.set()
+
+    async def _left_behind_initialized(self, call: Message) -> bool:
+        """Hold a call back until the handshake is done; tell whether it has left then."""
+        if self._begun.is_set():
+            return False
+        small = len(encode(call)) <= SMALL_BYTES
+        if small:
+            self._behind.append(call)
+        await self._begun.wait()
+        return small
+
+    async def _send(self, message: Message, metadata: Any = None) -> None:
+        # Counts as sent from the first byte on, also if the sender is cancelled in between.
+        self._filter.sent(message)
+        try:
+            await self._channel.send(message, metadata)
+        except OSError as error:  # the inbound side notices the end and tells the session
+            self._filter.not_sent(message)
+            logger.debug("could not send: %s", error)
 
 
 async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inward, on_end: Callable[[], None]) -> None:

@@ -160,10 +160,11 @@ class MessageFilter:
     def _answer(self, message: Message) -> Message | None:
         """Return a response in the form that the SDK understands; None if nobody waits for it."""
         request_id = self._request_id(message.get("id"))
-        pending = None if request_id is None else self._pending.pop(request_id, None)
-        if pending is None:
+        pending = None if request_id is None else self._pending.get(request_id)
+        if request_id is None or pending is None or not pending.sent:
             logger.debug("dropped an answer that nobody waits for: id %r", message.get("id"))
             return None
+        del self._pending[request_id]
         if message.get("error") is not None or "result" not in message:
             return {"jsonrpc": "2.0", "id": request_id, "error": _error(message.get("error"))}
         result = _result(message["result"], pending.method)
@@ -176,7 +177,8 @@ class MessageFilter:
         """
         match value:
             case _ if _is_nameless(value):
-                return next(iter(self._pending)) if len(self._pending) == 1 else None
+                asked = [request_id for request_id, pending in self._pending.items() if pending.sent]
+                return asked[0] if len(asked) == 1 else None
             case int():
                 return value
             case float():

@@ -140,6 +140,17 @@ class StopReading(Server):
             time.sleep(3600)
 
 
+@mode("stop_reading_early")
+class StopReadingEarly(Server):
+    """Answers initialize and reads nothing after `initialized`, like one that is still loading its data."""
+
+    stdio_only = True
+
+    def initialized(self) -> None:
+        while True:
+            time.sleep(3600)
+
+
 @mode("slow_init")
 class SlowInit(Server):
     """Answers initialize only after `delay` (2) seconds, like a cold npx or uvx download."""
