@@ -76,8 +76,8 @@ class Burst:
 
 async def calls(options: Options) -> AsyncIterator[Section]:
     """Measure a call on each server."""
-    quick = minimal()
-    for subject in (calculator(), quick, *options.node.all):
+    some = [(subject, options.some_rounds) for subject in options.node.all]
+    for subject, rounds in [(calculator(), options.rounds), (minimal(), options.many_rounds), *some]:
         clients: list[Client] = [
             BridgeClient(SPARE, subject, options.data_dir("spare")),
             BridgeClient(COLD, subject, options.data_dir("cold"), warm=0),
@@ -87,8 +87,6 @@ async def calls(options: Options) -> AsyncIterator[Section]:
             HandwrittenFresh(subject),
             HandwrittenPersistent(subject),
         ]
-        rounds = options.many_rounds if subject is quick else options.rounds
-        rounds = options.some_rounds if subject in options.node.all else rounds
         options.progress.begin(f"a call: {subject.name}", len(clients) * (rounds + 1))
         series = await interleave([SingleCall(one) for one in clients], rounds, options.progress.advance)
         series = {label: series[label] for label in _in_order(clients) if label in series}

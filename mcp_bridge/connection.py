@@ -19,24 +19,15 @@ from typing import TYPE_CHECKING, Any
 from . import late_sdk
 from .cleaning import clean_label, truncate
 from .deadline import Deadline
-from .errors import (
-    BridgeError,
-    CallTimeout,
-    Cause,
-    NotSent,
-    RpcError,
-    ServerUnavailable,
-    SessionExpired,
-    SessionRefused,
-)
+from .errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
 from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
 from .outstanding import Outstanding, Request, ToolCall
+from .refusal import ends_session, meaning, refusal
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, Channel, session_streams
 from .wire.filter import Hooks, MessageFilter
 from .wire.greeting import greet
-from .wire.http_failure import failure_in
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -49,10 +40,7 @@ LAST_ANSWER_SECONDS = 0.5
 """How long the SDK's session may take to hand out what came before the end, and to end all other requests."""
 PING_SECONDS = 1.0
 """How long the answer to a ping is waited for; a server that gives none is used all the same."""
-_NOT_UNDERSTOOD = (-32601, -32602, -32022)
-"""Errors to `initialize` of servers that speak only another protocol."""
 _TEXT_CHARS = 500
-_NEXT = "; the next call gets a new session"
 
 
 @dataclass
@@ -323,12 +311,7 @@ class Connection:
         except (RpcError, ConnectionError) as error:
             if self._ended or not isinstance(error, RpcError):
                 return await self._loss(ServerUnavailable)
-            if isinstance(failed := self._answered(error), ServerUnavailable):
-                return failed
-            text = f"refused initialize: {truncate(clean_label(failed.message), _TEXT_CHARS)}"
-            understood = error.code not in _NOT_UNDERSTOOD
-            cause: Cause = "initialize" if understood else "version"
-            return ServerUnavailable(text, server=self.server, retry=understood, cause=cause)
+            return refusal(self._answered(error))
         return None
 
     async def _ping(self, session: ClientSession) -> None:
@@ -347,16 +330,9 @@ class Connection:
             logger.debug("the cancellation could not be sent: %r", error)
 
     def _answered(self, error: RpcError) -> BridgeError:
-        """Return what an error answer means: the server's own word, or an HTTP request that failed."""
-        failure = failure_in(error.data)
-        text = self._redact(error.message)
-        if failure is None:
-            return RpcError(text, code=error.code, server=self.server, data=error.data)
-        self._retired = self._retired or failure.expired or failure.doubtful or failure.status is None
-        kind = SessionExpired if failure.expired else SessionRefused if failure.doubtful else ServerUnavailable
-        text += _NEXT * failure.doubtful
-        retry = failure.retry or failure.doubtful
-        return kind(text, server=self.server, retry=retry, status=failure.status, cause=failure.cause)
+        meant = meaning(error, self.server, self._redact)
+        self._retired = self._retired or ends_session(meant)
+        return meant
 
     def _end(self) -> None:
         self._ended = True

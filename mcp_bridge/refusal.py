@@ -1,0 +1,42 @@
+"""What an error answer means: the server's own word, or that an HTTP request of the session has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .cleaning import clean_label, truncate
+from .errors import BridgeError, Cause, RpcError, ServerUnavailable, SessionExpired, SessionRefused
+from .wire.http_failure import failure_in
+
+_NOT_UNDERSTOOD = (-32601, -32602, -32022)
+"""Errors to `initialize` of servers that speak only another protocol."""
+_TEXT_CHARS = 500
+_NEXT = "; the next call gets a new session"
+
+
+def meaning(error: RpcError, server: str, redact: Callable[[str], str]) -> BridgeError:
+    """Return what an error answer of a server means: `RpcError` or `ServerUnavailable`, fit to be shown."""
+    failure = failure_in(error.data)
+    text = redact(error.message)
+    if failure is None:
+        return RpcError(text, code=error.code, server=server, data=error.data)
+    kind = SessionExpired if failure.expired else SessionRefused if failure.doubtful else ServerUnavailable
+    text += _NEXT * failure.doubtful
+    retry = failure.retry or failure.doubtful
+    return kind(text, server=server, retry=retry, status=failure.status, cause=failure.cause)
+
+
+def ends_session(meant: BridgeError) -> bool:
+    """Tell whether no further call may begin on a session in which an answer meant that."""
+    lost = isinstance(meant, (SessionExpired, SessionRefused))
+    return lost or (isinstance(meant, ServerUnavailable) and meant.status is None)
+
+
+def refusal(meant: BridgeError) -> ServerUnavailable:
+    """Return why there is no session if that was meant by the answer to `initialize`."""
+    if isinstance(meant, ServerUnavailable):
+        return meant
+    text = f"refused initialize: {truncate(clean_label(meant.message), _TEXT_CHARS)}"
+    understood = not (isinstance(meant, RpcError) and meant.code in _NOT_UNDERSTOOD)
+    cause: Cause = "initialize" if understood else "version"
+    return ServerUnavailable(text, server=meant.server, retry=understood, cause=cause)
