@@ -7,6 +7,8 @@ Importing this module imports the SDK (0.5 s, 40 MiB): do it late, and off a hos
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
@@ -175,23 +177,42 @@ class Outward:
 
 
 class Inward:
-    """The other direction: what the server says, handed to the session that reads `stream`."""
+    """What a session reads from: what the server says, in order, until `end`.
+
+    A queue of ours is read in one step; the SDK's own streams go round the loop for every message.
+    """
 
     def __init__(self) -> None:
-        self._send, self.stream = anyio.create_memory_object_stream[Any](0)
+        self._items: deque[SessionMessage] = deque()
+        self._changed = asyncio.Event()
+        self._ended = False
 
-    async def pass_on(self, message: dict[str, Any]) -> None:
-        """Hand over a message, at once if the session waits for it. Raises what is in `CLOSED`."""
-        item = to_session(message)
-        try:
-            self._send.send_nowait(item)
-        except anyio.WouldBlock:
-            await self._send.send(item)
+    def pass_on(self, message: dict[str, Any]) -> None:
+        """Hand a message over. Raises `ValueError` if it is no message."""
+        self._items.append(to_session(message))
+        self._changed.set()
 
     def end(self) -> None:
         """Tell the session that nothing more will come."""
-        self._send.close()
+        self._ended = True
+        self._changed.set()
 
-    def close(self) -> None:
-        self._send.close()
-        self.stream.close()
+    def __aiter__(self) -> Inward:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        while not self._items:
+            if self._ended:
+                raise StopAsyncIteration
+            self._changed.clear()
+            await self._changed.wait()
+        return self._items.popleft()
+
+    async def aclose(self) -> None:
+        self.end()
+
+    async def __aenter__(self) -> Inward:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()

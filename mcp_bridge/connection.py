@@ -272,13 +272,18 @@ class Connection:
                 channel = await greet(channel, initialize_params(self._filter.capabilities()))
             _sdk = await late_sdk.bring()
             streams = session_streams(channel, self._filter, self._end)
-            async with streams as (read, write), _sdk.session(read, write) as session:
-                if (first := self._prepared) is not None:
-                    first.request = self._requests.begin(session, "tools/call", first.call.params(first.token))
-                refusal = await self._initialize(session)
-                if refusal is None:
-                    self._route.settle(opener)
-                    await self._serve(session)
+            try:
+                async with streams as (read, write), _sdk.session(read, write) as session:
+                    if (first := self._prepared) is not None:
+                        first.request = self._requests.begin(session, "tools/call", first.call.params(first.token))
+                    refusal = await self._initialize(session)
+                    if refusal is None:
+                        self._route.settle(opener)
+                        await self._serve(session)
+            except Exception:  # the SDK 1.25 stumbles over several requests that end at once
+                if self._ready.done() or not self._ended:
+                    raise
+                refusal = await self._loss(ServerUnavailable)
         if refusal is not None:  # raised inside, it would come out wrapped by the SDK's task groups
             raise refusal
 

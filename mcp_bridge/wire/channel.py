@@ -68,11 +68,11 @@ async def session_streams(
     inward = _sdk.Inward()
     reader = asyncio.create_task(_inbound(channel, message_filter, inward, on_end), name="mcp inbound")
     try:
-        yield inward.stream, _sdk.Outward(_Outbound(channel, message_filter).carry)
+        yield inward, _sdk.Outward(_Outbound(channel, message_filter).carry)
     finally:
         reader.cancel()
         await asyncio.gather(reader, return_exceptions=True)
-        inward.close()
+        inward.end()
 
 
 class _Outbound:
@@ -130,7 +130,7 @@ async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inwa
                 with contextlib.suppress(OSError):
                     await channel.send(incoming.reply)
             if incoming.forward is not None:
-                await inward.pass_on(incoming.forward)
+                inward.pass_on(incoming.forward)
             if incoming.doubtful is not None:
                 doubt = asyncio.create_task(_settle(incoming.doubtful, message_filter, inward))
                 doubts.add(doubt)
@@ -148,4 +148,4 @@ async def _settle(doubtful: Broken, message_filter: MessageFilter, inward: Inwar
     await asyncio.sleep(DOUBT_SECONDS)
     forward = message_filter.broken(doubtful)
     if forward is not None:
-        await inward.pass_on(forward)
+        inward.pass_on(forward)
