@@ -62,7 +62,8 @@ class Connection:
         self.on_end: Callable[[Connection], None] = lambda connection: None
         self._route = route
         self._redact = redact
-        hooks = Hooks(self._progress, lambda: self.on_list_changed(self), self._log)
+        self._requests = Outstanding()
+        hooks = Hooks(self._progress, lambda: self.on_list_changed(self), self._log, self._requests.take)
         self._filter = MessageFilter(roots=config.roots, elicitation=config.elicitation, hooks=hooks)
         self._is_process = config.transport == "stdio"
         self._phase = "start" if self._is_process else "connecting"
@@ -75,7 +76,6 @@ class Connection:
         """Set when the session has ended or is to end."""
         self._tokens = itertools.count(1)
         self._progress_at: dict[object, float] = {}
-        self._requests = Outstanding()
         self._prepared: _Prepared | None = None
         self._farewells: set[asyncio.Task[None]] = set()
         self._retired = False
@@ -193,10 +193,8 @@ class Connection:
         self._phase = method
         try:
             self._progress_at[token] = asyncio.get_running_loop().time()
-            await deadline.wait(request, lambda: self._progress_at[token], self.server)
-            if request.cancelled():  # not our caller: the session was closed under this call
-                raise ConnectionError
-            return request.result()
+            await deadline.wait(request.answer, lambda: self._progress_at[token], self.server)
+            return request.answer.result()
         except (RpcError, ConnectionError) as error:
             if isinstance(error, RpcError) and not self._ended:
                 raise self._answered(error) from None
@@ -295,8 +293,8 @@ class Connection:
         try:
             await self._over.wait()
             self._session = None  # no call begins now
-            if not self._closing:  # an answer may have come just before the end
-                await self._requests.settle(LAST_ANSWER_SECONDS)
+            # An answer may have come just before the end, and the SDK is to take in what its caller has already.
+            await self._requests.settle(LAST_ANSWER_SECONDS, answered=self._closing)
         finally:  # the SDK 1.25 cancels us when it stumbles over several requests that end at once
             self._session = None
             self._requests.cancel()
@@ -306,7 +304,7 @@ class Connection:
     async def _initialize(self, session: ClientSession) -> ServerUnavailable | None:
         """Do the handshake; return why it failed, if it did."""
         try:
-            self.agreement = await shake_hands(session, self._filter.capabilities())
+            self.agreement = await shake_hands(session, partial(self._ask, session), self._filter.capabilities())
             if "roots" in self._filter.capabilities():
                 await let_roots_arrive(partial(self._ping, session), self._filter)
         except ServerUnavailable as error:
@@ -319,14 +317,22 @@ class Connection:
             return refusal(self._answered(error))
         return None
 
+    async def _ask(self, session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Make a request of the handshake, whose time is limited by whoever waits for the session."""
+        request = self._requests.begin(session, method, params)
+        try:
+            return await request.answer
+        finally:
+            self._requests.leave(request)
+
     async def _ping(self, session: ClientSession) -> None:
         """Wait for the answer to a `ping`, and forget what comes of it."""
-        task = self._requests.begin(session, "ping", {})
+        request = self._requests.begin(session, "ping", {})
         try:
-            await asyncio.wait({task}, timeout=PING_SECONDS)
+            await asyncio.wait({request.answer}, timeout=PING_SECONDS)
         finally:
             self._filter.forget("ping")
-            self._requests.leave(task)
+            self._requests.leave(request)
 
     async def _bid(self, channel: Channel, farewell: dict[str, Any]) -> None:
         try:

@@ -30,14 +30,14 @@ class Deadline:
     idle: float
     total: float
 
-    async def wait(self, task: asyncio.Task[Any], progress_at: Callable[[], float], server: str) -> None:
-        """Wait until the task is done; `progress_at` tells when progress was last heard of (loop time).
+    async def wait(self, answer: asyncio.Future[Any], progress_at: Callable[[], float], server: str) -> None:
+        """Wait until the answer is there; `progress_at` tells when progress was last heard of (loop time).
 
-        Raises `CallTimeout`, and then leaves the task running.
+        Raises `CallTimeout`, and then leaves the answer to come.
         """
         loop = asyncio.get_running_loop()
         started = loop.time()
-        while not task.done():
+        while not answer.done():
             now = loop.time()
             idle_left = progress_at() + self.idle - now
             total_left = started + self.total - now
@@ -45,4 +45,4 @@ class Deadline:
                 raise CallTimeout(f"not done after {round(self.total, 1):g} s in all", server=server)
             if idle_left <= 0:
                 raise CallTimeout(f"no answer and no progress for {round(self.idle, 1):g} s", server=server)
-            await asyncio.wait({task}, timeout=max(min(idle_left, total_left), 0))
+            await asyncio.wait({answer}, timeout=max(min(idle_left, total_left), 0))

@@ -22,6 +22,10 @@ ROOTS_SETTLE_SECONDS = 0.1
 """How long a server may take to look at the folders it was told."""
 
 
+Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Makes a request on the session and returns the raw result. Raises `RpcError` or `ConnectionError`."""
+
+
 @dataclass(frozen=True)
 class Agreement:
     """What client and server have told each other."""
@@ -45,8 +49,8 @@ def initialize_params(capabilities: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def shake_hands(session: ClientSession, capabilities: Mapping[str, Any]) -> Agreement:
-    """Do the handshake, announcing `capabilities`.
+async def shake_hands(session: ClientSession, ask: Ask, capabilities: Mapping[str, Any]) -> Agreement:
+    """Do the handshake, with requests made by `ask`, announcing `capabilities`.
 
     Raises `ServerUnavailable` if no common version is found, `RpcError` if the server refuses,
     `ConnectionError` if the session ends.
@@ -55,12 +59,12 @@ async def shake_hands(session: ClientSession, capabilities: Mapping[str, Any]) -
 
     params = initialize_params(capabilities)
     try:
-        result = await _sdk.request(session, "initialize", params)
+        result = await ask("initialize", params)
     except RpcError as error:
         older = _offered(error.data, PROTOCOL_VERSIONS)
         if older is None:
             raise
-        result = await _sdk.request(session, "initialize", {**params, "protocolVersion": older})
+        result = await ask("initialize", {**params, "protocolVersion": older})
     version = result.get("protocolVersion")
     if version not in PROTOCOL_VERSIONS:
         shown = "no protocol version" if version is None else f"protocol version {version}"

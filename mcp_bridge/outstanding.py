@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .errors import RpcError
+
 if TYPE_CHECKING:
     from mcp import ClientSession
 
-Request = asyncio.Task[dict[str, Any]]
+Answer = asyncio.Future[dict[str, Any]]
 """Gives the raw result, or raises `RpcError`, or `ConnectionError` when the session has ended."""
 
 
@@ -26,12 +29,25 @@ class ToolCall:
         return {"name": self.name, "arguments": dict(self.arguments), "_meta": {"progressToken": token}}
 
 
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A request that has begun, under a number of its own."""
+
+    number: int
+    answer: Answer
+
+
 class Outstanding:
-    """Begins requests, and sees to it that each comes to its end, with the session at the latest."""
+    """Begins requests, and sees to it that each comes to its end, with the session at the latest.
+
+    An answer is handed on as soon as it is there: the SDK's session, which is still to take it in, need
+    not be waited for.
+    """
 
     def __init__(self) -> None:
-        self._waited_for: set[Request] = set()
-        self._left: set[Request] = set()
+        self._numbers = itertools.count(1)
+        self._waited_for: dict[int, Answer] = {}
+        self._running: dict[asyncio.Task[None], Answer] = {}
 
     def __len__(self) -> int:
         """How many requests somebody waits for."""
@@ -39,11 +55,23 @@ class Outstanding:
 
     def begin(self, session: ClientSession, method: str, params: dict[str, Any]) -> Request:
         """Begin a request; whoever begins it must `leave` it."""
-        from . import _sdk
-
-        request = asyncio.create_task(_sdk.request(session, method, params), name=f"mcp {method}")
-        self._waited_for.add(request)
+        request = Request(next(self._numbers), asyncio.get_running_loop().create_future())
+        self._waited_for[request.number] = request.answer
+        task = asyncio.create_task(_run(session, method, params, request), name=f"mcp {method}")
+        self._running[task] = request.answer
+        task.add_done_callback(self._running.pop)
         return request
+
+    def take(self, number: int, message: Mapping[str, Any]) -> None:
+        """Take in the answer to a request, in the form that the session is about to get."""
+        answer = self._waited_for.get(number)
+        if answer is None or answer.done():
+            return
+        error = message.get("error")
+        if error is None:
+            answer.set_result(message["result"])
+        else:
+            answer.set_exception(RpcError(error["message"], code=error["code"], data=error.get("data")))
 
     def leave(self, request: Request) -> None:
         """Wait for a request no longer.
@@ -51,26 +79,40 @@ class Outstanding:
         To cancel it just when its answer comes would end the session of the SDK 1.x, and all other requests
         with it: the SDK then fails to hand the answer to somebody who has gone, and stops reading.
         """
-        self._waited_for.discard(request)
-        self._left.add(request)
-        request.add_done_callback(self._gone)
+        self._waited_for.pop(request.number, None)
+        if not request.answer.cancel() and not request.answer.cancelled():
+            request.answer.exception()  # seen: whatever it was, nobody waits for it
 
-    async def settle(self, seconds: float) -> None:
-        """Give those that are waited for some time to end."""
-        if self._waited_for:
-            await asyncio.wait(self._waited_for, timeout=seconds)
+    async def settle(self, seconds: float, *, answered: bool) -> None:
+        """Give requests some time to end, only those that are `answered` or all that are waited for."""
+        waiting = [task for task, answer in self._running.items() if answer.done() or not answered]
+        if waiting:
+            await asyncio.wait(waiting, timeout=seconds)
 
     def cancel(self) -> None:
         """End all requests: the session is over."""
-        for request in (*self._waited_for, *self._left):
-            request.cancel()
+        for answer in self._waited_for.values():
+            if not answer.done():
+                answer.set_exception(ConnectionError("the session has ended"))
+        for task in self._running:
+            task.cancel()
 
     async def close(self) -> None:
         """End all requests and wait for that."""
         self.cancel()
-        await asyncio.gather(*self._waited_for, *self._left, return_exceptions=True)
+        await asyncio.gather(*self._running, return_exceptions=True)
 
-    def _gone(self, request: Request) -> None:
-        self._left.discard(request)
-        if not request.cancelled():
-            request.exception()  # seen: whatever it was, nobody waits for it
+
+async def _run(session: ClientSession, method: str, params: dict[str, Any], request: Request) -> None:
+    """Have a request made by the session, whose word counts where the answer was not taken before."""
+    from . import _sdk
+
+    answer = request.answer
+    try:
+        result = await _sdk.request(session, method, params, request.number)
+    except Exception as error:
+        if not answer.done():
+            answer.set_exception(error)
+    else:
+        if not answer.done():
+            answer.set_result(result)

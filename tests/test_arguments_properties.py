@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcp_bridge.arguments import ArgumentsError, parse_arguments, repair_arguments
+from mcp_bridge import arguments as room
+from mcp_bridge.arguments import ArgumentsError, fits_at_a_glance, parse_arguments, repair_arguments
 
 from .test_arguments import STRICT
 
@@ -119,6 +120,29 @@ def test_repairing_twice_is_repairing_once(sent: dict[str, Any], schema: object)
     """A call that passes through two layers of repair, or is sent again, reaches the server unchanged."""
     once = repair_arguments(sent, schema)
     assert json.dumps(repair_arguments(once, schema)) == json.dumps(once)
+
+
+flat = st.fixed_dictionaries(
+    {
+        "type": st.just("object"),
+        "properties": st.dictionaries(
+            names | st.just("args"),
+            st.fixed_dictionaries({"type": types}, optional={"default": scalars, "title": st.just("t")}),
+            max_size=3,
+        ),
+    },
+    optional={"required": st.lists(names, max_size=2), "additionalProperties": st.booleans()},
+)
+
+
+@_settings
+@given(st.dictionaries(names | st.just("args"), json_values, max_size=3), flat | roots)
+def test_what_fits_at_a_glance_is_what_the_long_way_would_leave_alone(sent: dict[str, Any], schema: Any) -> None:
+    """A quick call loses no repair."""
+    if fits_at_a_glance(sent, schema):
+        checker = room.Checker(schema)
+        assert room._identical(room._Repairer(checker).value(copy.deepcopy(sent), schema, room.MAX_DEPTH), sent)
+        assert room._wrapped_arguments(sent) is None
 
 
 @_settings

@@ -15,11 +15,12 @@ from typing import Any
 import psutil
 import pytest
 
-from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, _sdk, load_config
+from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.connection import PING_SECONDS, Connection
 from mcp_bridge.process.server_process import ServerProcess
 from mcp_bridge.stdio import StdioChannel
 from mcp_bridge.wire.filter import MessageFilter
+from mcp_bridge.wire.framing import Broken, Message
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, alive, children, odd, until
@@ -249,22 +250,23 @@ async def test_a_call_cancelled_just_when_its_answer_comes_costs_the_calls_besid
     write_config: Write, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     """The SDK 1.x stops reading, without a word, if it cannot hand an answer over (seen under load)."""
-    hand_over = _sdk.Inward.pass_on
+    receive = StdioChannel.receive
     short: asyncio.Task[Any] | None = None
 
-    async def cancel_and_hand_over(inward: _sdk.Inward, message: dict[str, Any]) -> None:
-        if "short" in str(message.get("result")) and short is not None:
+    async def cancel_and_receive(channel: StdioChannel) -> Message | Broken | None:
+        message = await receive(channel)
+        if isinstance(message, dict) and "short" in str(message.get("result")) and short is not None:
             short.cancel()
             for _ in range(steps):
                 await asyncio.sleep(0)
-        await hand_over(inward, message)
+        return message
 
+    monkeypatch.setattr(StdioChannel, "receive", cancel_and_receive)
     async with Bridge(
         load_config(write_config(odd("s", "never_call", "tools=sleep", more='session = "shared"')))
     ) as bridge:
         beside = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 1}))
         await asyncio.sleep(0.2)
-        monkeypatch.setattr(_sdk.Inward, "pass_on", cancel_and_hand_over)
         short = asyncio.create_task(bridge.call("mcp_s_echo", {"text": "short"}))
         await asyncio.wait({short}, timeout=GENEROUS)
         assert not beside.done()

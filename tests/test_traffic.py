@@ -81,7 +81,7 @@ async def ask(channel: Scripted) -> dict[str, Any] | RpcError:
     async with session_streams(channel, made, lambda: None) as (read, write), _sdk.session(read, write) as session:
         await _sdk.notify(session, "notifications/initialized")  # no call leaves before
         try:
-            return await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}), GENEROUS)
+            return await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}, 1), GENEROUS)
         except RpcError as error:
             return error
 

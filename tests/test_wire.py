@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.wire.filter import ALIAS, Hooks, MessageFilter
+from mcp_bridge.wire.filter import Hooks, MessageFilter, alias
 from mcp_bridge.wire.framing import Broken, is_message
 
 
@@ -17,7 +17,7 @@ def waiting(*ids: int, method: str = "tools/call", **more: Any) -> MessageFilter
     made = MessageFilter(**more)
     for number in ids:
         params = {"_meta": {"progressToken": number, "traceparent": "00-1"}, "name": "x"}
-        sent = made.outgoing({"jsonrpc": "2.0", "id": number, "method": ALIAS + method, "params": params})
+        sent = made.outgoing({"jsonrpc": "2.0", "id": number, "method": alias(method, number), "params": params})
         assert sent == {
             "jsonrpc": "2.0",
             "id": number,
@@ -147,7 +147,7 @@ def test_exactly_one_cancellation_leaves_and_never_for_initialize() -> None:
 
 def test_a_call_that_never_left_is_known_and_not_cancelled() -> None:
     made = MessageFilter()
-    made.outgoing({"id": 1, "method": ALIAS + "tools/call", "params": {"_meta": {"progressToken": 1}}})
+    made.outgoing({"id": 1, "method": alias("tools/call", 1), "params": {"_meta": {"progressToken": 1}}})
     assert not made.may_have_run(1)
     assert made.cancelled(1, "timeout") is None
     made.sent({"id": 1})

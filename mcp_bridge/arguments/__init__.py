@@ -23,6 +23,11 @@ _WRAPPERS: Final = frozenset({"arguments", "args", "kwargs", "params", "paramete
 """Names under which models and frameworks send all arguments as one."""
 
 
+_FLAT: Final = frozenset({"$schema", "type", "title", "description", "properties", "required", "additionalProperties"})
+_SIMPLE: Final = frozenset({"type", "title", "description", "default", "examples", "format", "minimum", "maximum"})
+_PLAIN: Final = {"string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float)}
+
+
 class ArgumentsError(ValueError):
     """The arguments are not a JSON object; the text tells a model what was wrong, quoting it."""
 
@@ -97,6 +102,8 @@ def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, 
 
     Arguments that satisfy the schema come back equal, and repairing twice is repairing once.
     """
+    if fits_at_a_glance(arguments, schema):
+        return dict(arguments)
     original = dict(_copy(arguments, MAX_DEPTH))
     try:
         checker = Checker(schema)
@@ -113,6 +120,26 @@ def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, 
     except (OutOfSteps, RecursionError):
         return original
     return repaired if _identical(again, repaired) else original
+
+
+def fits_at_a_glance(arguments: Mapping[str, Any], schema: object) -> bool:
+    """Tell whether there is clearly nothing to repair: simple values of the very types that a flat schema wants.
+
+    Most calls are like that, and the long way takes a good part of what a call costs us.
+    """
+    if not isinstance(schema, dict) or not schema.keys() <= _FLAT or schema.get("type") != "object":
+        return False
+    declared = schema.get("properties")
+    if not isinstance(declared, dict) or (len(arguments) == 1 and not _WRAPPERS.isdisjoint(map(str.lower, arguments))):
+        return False
+    for name, value in arguments.items():
+        wanted = declared.get(name)
+        if not isinstance(wanted, dict) or not wanted.keys() <= _SIMPLE:
+            return False
+        kind = wanted.get("type")
+        if not isinstance(kind, str) or type(value) not in _PLAIN.get(kind, ()):
+            return False
+    return True
 
 
 def _wrapped_arguments(arguments: Mapping[str, Any]) -> dict[str, Any] | None:

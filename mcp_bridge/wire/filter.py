@@ -19,8 +19,7 @@ from .framing import Broken, Message
 
 logger = logging.getLogger(__name__)
 
-ALIAS = "mcp-bridge:"
-"""Put before a method on its way through the SDK, which then does not judge the result."""
+_ALIAS = "mcp-bridge:"
 METHOD_NOT_FOUND = -32601
 PARSE_ERROR = -32700
 INTERNAL_ERROR = -32603
@@ -36,10 +35,18 @@ class Hooks:
     on_progress: Callable[[object, str], None] = lambda token, text: None
     on_list_changed: Callable[[], None] = lambda: None
     on_log: Callable[[int, str], None] = lambda level, text: None
+    on_answer: Callable[[int, Message], None] = lambda number, answer: None
+    """The number of a request, as `alias` was given it, and the answer that the session is about to get."""
+
+
+def alias(method: str, number: int) -> str:
+    """Return the name under which a request goes through the SDK, which then does not judge its result."""
+    return f"{_ALIAS}{number}:{method}"
 
 
 @dataclass
 class _Pending:
+    number: int
     method: str
     token: object = None
     sent: bool = False
@@ -97,8 +104,9 @@ class MessageFilter:
             if pending is None or pending.cancelled or pending.method == "initialize":
                 return None
             pending.cancelled = True
-        if method.startswith(ALIAS):
-            message = {**message, "method": method.removeprefix(ALIAS)}
+        if method.startswith(_ALIAS):
+            number, _, method = method.removeprefix(_ALIAS).partition(":")
+            message = {**message, "method": method}
             # The SDK 2.x adds tracing context that strict servers mind: only our token stays.
             params = message.get("params") or {}
             meta = params.get("_meta") or {}
@@ -109,7 +117,7 @@ class MessageFilter:
             message = {key: value for key, value in message.items() if key != "params"}
             if params:
                 message["params"] = params
-            self._pending[message["id"]] = _Pending(message["method"], token)
+            self._pending[message["id"]] = _Pending(int(number), method, token)
         return message
 
     def sent(self, message: Message) -> None:
@@ -165,10 +173,13 @@ class MessageFilter:
             logger.debug("dropped an answer that nobody waits for: id %r", message.get("id"))
             return None
         del self._pending[request_id]
+        answer: Message = {"jsonrpc": "2.0", "id": request_id}
         if message.get("error") is not None or "result" not in message:
-            return {"jsonrpc": "2.0", "id": request_id, "error": _error(message.get("error"))}
-        result = _result(message["result"], pending.method)
-        return {"jsonrpc": "2.0", "id": request_id, "result": result}
+            answer["error"] = _error(message.get("error"))
+        else:
+            answer["result"] = _result(message["result"], pending.method)
+        self._hooks.on_answer(pending.number, answer)
+        return answer
 
     def _request_id(self, value: object) -> int | None:
         """Return which request an id means: servers turn our integers into text, floats or null.
