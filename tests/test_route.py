@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,7 @@ from .conftest import ODD_SERVER, odd
 
 Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
-
-
+posix = pytest.mark.skipif(os.name == "nt", reason="the server is a shell script")
 WORKING = f'exec "{sys.executable}" "{ODD_SERVER}" normal'
 
 
@@ -47,6 +47,7 @@ async def test_calls_start_the_server_as_it_was_started_before(write_config: Wri
     assert len(plans) == 1
 
 
+@posix
 async def test_a_program_that_has_moved_is_found_by_the_very_next_call(
     write_config: Write, tmp_path: Path, plans: list[Launch]
 ) -> None:
@@ -54,7 +55,7 @@ async def test_a_program_that_has_moved_is_found_by_the_very_next_call(
     for place in places:
         place.parent.mkdir()
     write_program(places[0], WORKING)
-    path = ":".join(str(place.parent) for place in places)
+    path = os.pathsep.join(str(place.parent) for place in places)
     file = write_config(f'[mcp.servers.s]\ncommand = "server"\nwarm = 0\nenv = {{ PATH = "{path}" }}\n')
     async with Bridge(load_config(file)) as bridge:
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
@@ -63,6 +64,7 @@ async def test_a_program_that_has_moved_is_found_by_the_very_next_call(
     assert [plan.program for plan in plans] == list(map(str, places))
 
 
+@posix
 async def test_after_a_failed_start_it_is_worked_out_anew(
     write_config: Write, tmp_path: Path, plans: list[Launch]
 ) -> None:

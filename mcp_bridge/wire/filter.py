@@ -19,10 +19,10 @@ from .framing import Broken, Message
 
 logger = logging.getLogger(__name__)
 
-_ALIAS = "mcp-bridge:"
 METHOD_NOT_FOUND = -32601
 PARSE_ERROR = -32700
 INTERNAL_ERROR = -32603
+_ALIAS = "mcp-bridge:"
 _LOG_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30}
 _LOG_CHARS = 500
 _MAX_ID_CHARS = 19
