@@ -184,13 +184,13 @@ class Inward:
     """
 
     def __init__(self) -> None:
-        self._items: deque[SessionMessage] = deque()
+        self._items: deque[dict[str, Any]] = deque()
         self._changed = asyncio.Event()
         self._ended = False
 
     def pass_on(self, message: dict[str, Any]) -> None:
-        """Hand a message over. Raises `ValueError` if it is no message."""
-        self._items.append(to_session(message))
+        """Hand a message over; the SDK's own form of it is made when the session takes it."""
+        self._items.append(message)
         self._changed.set()
 
     def end(self) -> None:
@@ -207,7 +207,7 @@ class Inward:
                 raise StopAsyncIteration
             self._changed.clear()
             await self._changed.wait()
-        return self._items.popleft()
+        return to_session(self._items.popleft())
 
     async def aclose(self) -> None:
         self.end()

@@ -193,8 +193,7 @@ class Connection:
         self._phase = method
         try:
             self._progress_at[token] = asyncio.get_running_loop().time()
-            await deadline.wait(request.answer, lambda: self._progress_at[token], self.server)
-            return request.answer.result()
+            return await deadline.wait(request.answer, lambda: self._progress_at[token], self.server)
         except (RpcError, ConnectionError) as error:
             if isinstance(error, RpcError) and not self._ended:
                 raise self._answered(error) from None

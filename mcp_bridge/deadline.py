@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from .errors import CallTimeout
+
+T = TypeVar("T")
 
 
 async def happens(event: asyncio.Event, seconds: float | None) -> bool:
@@ -30,19 +32,49 @@ class Deadline:
     idle: float
     total: float
 
-    async def wait(self, answer: asyncio.Future[Any], progress_at: Callable[[], float], server: str) -> None:
-        """Wait until the answer is there; `progress_at` tells when progress was last heard of (loop time).
+    async def wait(self, answer: asyncio.Future[T], progress_at: Callable[[], float], server: str) -> T:
+        """Return the answer when it is there; `progress_at` tells when progress was last heard of (loop time).
 
-        Raises `CallTimeout`, and then leaves the answer to come.
+        Raises what the answer raises, and `CallTimeout`; nothing that comes later changes the answer then.
+        The answer must be nobody else's: it is awaited itself, since each future between the two would
+        cost a turn of the loop.
         """
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        while not answer.done():
-            now = loop.time()
-            idle_left = progress_at() + self.idle - now
-            total_left = started + self.total - now
-            if total_left <= 0 and (idle_left > 0 or self.total <= self.idle):
-                raise CallTimeout(f"not done after {round(self.total, 1):g} s in all", server=server)
-            if idle_left <= 0:
-                raise CallTimeout(f"no answer and no progress for {round(self.idle, 1):g} s", server=server)
-            await asyncio.wait({answer}, timeout=max(min(idle_left, total_left), 0))
+        watch = _Watch(self, answer, progress_at, server)
+        watch.look()
+        try:
+            return await answer
+        finally:
+            watch.end()
+
+
+class _Watch:
+    """Fails an answer when its time is up."""
+
+    def __init__(
+        self, limits: Deadline, answer: asyncio.Future[T], progress_at: Callable[[], float], server: str
+    ) -> None:
+        self._limits, self._answer, self._progress_at, self._server = limits, answer, progress_at, server
+        self._loop = answer.get_loop()
+        self._started = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def look(self) -> None:
+        """Look whether the time is up; if not, again when it can be."""
+        if self._answer.done():
+            return
+        limits, now = self._limits, self._loop.time()
+        idle_left = self._progress_at() + limits.idle - now
+        total_left = self._started + limits.total - now
+        if total_left <= 0 and (idle_left > 0 or limits.total <= limits.idle):
+            self._fail(f"not done after {round(limits.total, 1):g} s in all")
+        elif idle_left <= 0:
+            self._fail(f"no answer and no progress for {round(limits.idle, 1):g} s")
+        else:
+            self._timer = self._loop.call_later(min(idle_left, total_left), self.look)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()  # it lets go of us, too
+
+    def _fail(self, text: str) -> None:
+        self._answer.set_exception(CallTimeout(text, server=self._server))
