@@ -30,7 +30,7 @@ def _sessions(bridge: Bridge) -> list[Any]:
 
 
 def _pid(connection: Any) -> int:
-    return cast(int, connection._channel._process.pid)
+    return cast(int, connection._talk.channel._process.pid)
 
 
 def _spare_pids(sessions: Any) -> list[int]:

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import late_sdk
 from .cleaning import clean_label, truncate
+from .conversation import Conversation
 from .deadline import Deadline
-from .errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
+from .errors import BridgeError, RpcError, ServerUnavailable
 from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
-from .outstanding import Outstanding, Request, ToolCall
-from .refusal import ends_session, meaning, refusal
+from .outstanding import ToolCall
+from .refusal import refusal
 from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
-from .wire.channel import Asides, Channel, session_streams
-from .wire.filter import Hooks, MessageFilter
+from .wire.channel import Asides, session_streams
 from .wire.greeting import greet
 
 if TYPE_CHECKING:
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FAREWELL_SECONDS = 0.5
-"""How long a cancellation may take to leave before the session is torn down."""
 LAST_ANSWER_SECONDS = 0.5
 """How long the SDK's session may take to hand out what came before the end, and to end all other requests."""
 PING_SECONDS = 1.0
@@ -43,17 +39,8 @@ PING_SECONDS = 1.0
 _TEXT_CHARS = 500
 
 
-@dataclass
-class _Prepared:
-    """The call that a session is opened for, and its request once that has begun."""
-
-    call: ToolCall
-    token: int
-    request: Request | None = None
-
-
 class Connection:
-    """A session with one server. Made by `open`; `close_soon` or `close` ends it."""
+    """A session with one server, which begins to open as soon as this is made; `close_soon` or `close` ends it."""
 
     def __init__(self, config: ServerConfig, route: Route, redact: Callable[[str], str]) -> None:
         self.server = config.name
@@ -62,23 +49,13 @@ class Connection:
         self.on_end: Callable[[Connection], None] = lambda connection: None
         self._route = route
         self._redact = redact
-        self._requests = Outstanding()
-        hooks = Hooks(self._progress, lambda: self.on_list_changed(self), self._log, self._requests.take)
-        self._filter = MessageFilter(roots=config.roots, elicitation=config.elicitation, hooks=hooks)
+        self._talk = Conversation(config, redact, lambda: self.on_list_changed(self))
         self._is_process = config.transport == "stdio"
-        self._phase = "start" if self._is_process else "connecting"
         self._session: ClientSession | None = None
-        self._channel: Channel | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._ended = False
         self._closing = False
         self._over = asyncio.Event()
         """Set when the session has ended or is to end."""
-        self._tokens = itertools.count(1)
-        self._progress_at: dict[object, float] = {}
-        self._prepared: _Prepared | None = None
-        self._farewells: set[asyncio.Task[None]] = set()
-        self._retired = False
         self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
 
     @property
@@ -89,18 +66,18 @@ class Connection:
     @property
     def alive(self) -> bool:
         """Whether a call may begin on it."""
-        over = self._ended or self._closing or self._retired
+        over = self._talk.ended or self._closing or self._talk.retired
         return self._ready.done() and not over
 
     @property
     def busy(self) -> bool:
         """Whether requests are running on it."""
-        return bool(self._requests)
+        return bool(self._talk.requests)
 
     @property
     def asides(self) -> Asides:
         """What the server's process has said beside its messages."""
-        return self._channel.asides if self._channel is not None else Asides()
+        return self._talk.asides
 
     @property
     def closing(self) -> bool:
@@ -110,12 +87,11 @@ class Connection:
     @property
     def lost(self) -> bool:
         """Whether it ended without anybody here wanting that."""
-        return self._ended and not self._closing
+        return self._talk.ended and not self._closing
 
     def prepare(self, call: ToolCall) -> None:
         """Begin this call during the handshake, if it can leave right behind that; `call_tool` then takes it up."""
-        if self._is_process and "roots" not in self._filter.capabilities():
-            self._prepared = _Prepared(call, next(self._tokens))
+        self._talk.prepare(call)
 
     async def wait_ready(self, seconds: float) -> None:
         """Wait until the handshake is done. Raises `ServerUnavailable`; the session then ends by itself."""
@@ -123,14 +99,13 @@ class Connection:
             await asyncio.wait({self._ready}, timeout=seconds)
             if not self._ready.done():
                 raise ServerUnavailable(
-                    f"no answer to {self._phase} within {round(seconds, 1):g} s (connect_timeout)",
+                    f"no answer to {self._talk.phase} within {round(seconds, 1):g} s (connect_timeout)",
                     server=self.server,
                     cause="timeout",
                 )
             self._ready.result()
         except BaseException:
-            if self._prepared is not None:  # it may have left in this very moment
-                self._abandon(self._prepared.token, "cancelled by the caller")
+            self._talk.abandon_prepared()
             self.close_soon()
             raise
 
@@ -143,14 +118,14 @@ class Connection:
         if self._is_process:
             with contextlib.suppress(BridgeError):
                 await self.request("ping", {}, PING_SECONDS)
-            self._filter.forget("ping")
+            self._talk.filter.forget("ping")
 
     async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Send a request and return the raw result.
 
         Raises `RpcError`, `ServerUnavailable` if the session ends, `CallTimeout`.
         """
-        return await self._answer(await self._begin(method, params), method, None, Deadline(seconds, seconds))
+        return await self._talk.request(self._session if self.alive else None, method, params, seconds)
 
     async def call_tool(self, call: ToolCall, deadline: Deadline) -> dict[str, Any]:
         """Call a tool and return the raw result.
@@ -159,17 +134,7 @@ class Connection:
         the caller is cancelled or the time is up, the server is told, and no further call
         begins on this session: whoever leased it ends it when the calls beside are done.
         """
-        prepared, self._prepared = self._prepared, None
-        if prepared is not None and prepared.call is call and prepared.request is not None:
-            token, request = prepared.token, prepared.request
-        else:
-            token = next(self._tokens)
-            request = await self._begin("tools/call", call.params(token))
-        try:
-            return await self._answer(request, "tools/call", token, deadline)
-        except (CallTimeout, asyncio.CancelledError) as reason:
-            self._abandon(token, "timeout" if isinstance(reason, CallTimeout) else "cancelled by the caller")
-            raise
+        return await self._talk.call_tool(self._session if self.alive else None, call, deadline)
 
     def close_soon(self) -> None:
         """Begin to end the session; returns at once."""
@@ -183,50 +148,6 @@ class Connection:
         self.close_soon()
         await asyncio.wait({self._owner})
 
-    async def _begin(self, method: str, params: dict[str, Any]) -> Request:
-        session = self._session
-        if session is None or not self.alive:
-            raise NotSent(await self._why_ended(), server=self.server)
-        return self._requests.begin(session, method, params)
-
-    async def _answer(self, request: Request, method: str, token: object, deadline: Deadline) -> dict[str, Any]:
-        self._phase = method
-        try:
-            self._progress_at[token] = asyncio.get_running_loop().time()
-            return await deadline.wait(request.answer, lambda: self._progress_at[token], self.server)
-        except (RpcError, ConnectionError) as error:
-            if isinstance(error, RpcError) and not self._ended:
-                raise self._answered(error) from None
-            kind: type[ServerUnavailable] = ServerUnavailable if self._filter.may_have_run(token) else NotSent
-            raise await self._loss(kind) from None
-        finally:
-            self._requests.leave(request)
-            self._progress_at.pop(token, None)
-
-    def _abandon(self, token: object, reason: str) -> None:
-        """Tell the server to stop working on a call, and begin no other on this session."""
-        self._retired = True
-        channel, farewell = self._channel, self._filter.cancelled(token, reason)
-        if channel is not None and farewell is not None:
-            self._farewells.add(asyncio.create_task(self._bid(channel, farewell), name="mcp cancellation"))
-
-    def _progress(self, token: object, text: str) -> None:
-        logger.debug("[%s] progress: %s", self.server, self._redact(text))
-        if token in self._progress_at:
-            self._progress_at[token] = asyncio.get_running_loop().time()
-
-    def _log(self, level: int, text: str) -> None:
-        logger.log(min(level, logging.INFO), "[%s] %s", self.server, self._redact(text))
-
-    async def _why_ended(self) -> str:
-        if self._channel is None or not self._ended:
-            return "the session is closed"
-        return self._redact(f"the server stopped during {self._phase} ({await self._channel.describe_end()})")
-
-    async def _loss(self, kind: type[ServerUnavailable]) -> ServerUnavailable:
-        cause: Cause | None = "exit" if self._is_process else None
-        return kind(await self._why_ended(), server=self.server, cause=cause)
-
     async def _own(self) -> None:
         """Open the session, keep it until it ends or is closed, close it: all in this task."""
         try:
@@ -238,11 +159,10 @@ class Connection:
         except Exception as error:  # a fault of ours or the SDK's must cost this session alone
             text = truncate(clean_label(self._redact(f"{type(error).__name__}: {error}")), _TEXT_CHARS)
             logger.debug("session of '%s' failed", self.server, exc_info=True)
-            self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
+            self._fail(ServerUnavailable(f"the session failed during {self._talk.phase}: {text}", server=self.server))
         finally:
             self._end()
-            await self._requests.close()
-            self._filter.mute()
+            await self._talk.close()
             self.on_end(self)
 
     async def _live(self) -> None:
@@ -257,30 +177,29 @@ class Connection:
                     self._route.unsettle()
                     raise
                 logger.debug("'%s' speaks another transport: %s", self.server, self._redact(error.message))
-                self._ended = False
+                self._talk.ended = False
                 self._over.clear()
 
     async def _live_on(self, opener: ChannelOpener) -> None:
         refusal: ServerUnavailable | None
         async with opener() as channel:
-            self._channel = channel
-            self._phase = "initialize"
+            self._talk.channel = channel
+            self._talk.phase = "initialize"
             if self._is_process and not late_sdk.is_here():
-                channel = await greet(channel, initialize_params(self._filter.capabilities()))
+                channel = await greet(channel, initialize_params(self._talk.filter.capabilities()))
             _sdk = await late_sdk.bring()
-            streams = session_streams(channel, self._filter, self._end)
+            streams = session_streams(channel, self._talk.filter, self._end)
             try:
                 async with streams as (read, write), _sdk.session(read, write) as session:
-                    if (first := self._prepared) is not None:
-                        first.request = self._requests.begin(session, "tools/call", first.call.params(first.token))
+                    self._talk.begin_prepared(session)
                     refusal = await self._initialize(session)
                     if refusal is None:
                         self._route.settle(opener)
                         await self._serve(session)
             except Exception:  # the SDK 1.25 stumbles over several requests that end at once
-                if self._ready.done() or not self._ended:
+                if self._ready.done() or not self._talk.ended:
                     raise
-                refusal = await self._loss(ServerUnavailable)
+                refusal = await self._talk.loss(ServerUnavailable)
         if refusal is not None:  # raised inside, it would come out wrapped by the SDK's task groups
             raise refusal
 
@@ -293,59 +212,47 @@ class Connection:
             await self._over.wait()
             self._session = None  # no call begins now
             # An answer may have come just before the end, and the SDK is to take in what its caller has already.
-            await self._requests.settle(LAST_ANSWER_SECONDS, answered=self._closing)
+            await self._talk.requests.settle(LAST_ANSWER_SECONDS, answered=self._closing)
         finally:  # the SDK 1.25 cancels us when it stumbles over several requests that end at once
             self._session = None
-            self._requests.cancel()
-        if self._farewells:
-            await asyncio.wait(self._farewells)
+            self._talk.requests.cancel()
+        await self._talk.farewells()
 
     async def _initialize(self, session: ClientSession) -> ServerUnavailable | None:
         """Do the handshake; return why it failed, if it did."""
         try:
-            self.agreement = await shake_hands(session, partial(self._ask, session), self._filter.capabilities())
-            if "roots" in self._filter.capabilities():
-                await let_roots_arrive(partial(self._ping, session), self._filter)
+            self.agreement = await shake_hands(session, partial(self._ask, session), self._talk.filter.capabilities())
+            if "roots" in self._talk.filter.capabilities():
+                await let_roots_arrive(partial(self._ping, session), self._talk.filter)
         except ServerUnavailable as error:
             return ServerUnavailable(
                 self._redact(error.message), server=self.server, retry=error.retry, cause=error.cause
             )
         except (RpcError, ConnectionError) as error:
-            if self._ended or not isinstance(error, RpcError):
-                return await self._loss(ServerUnavailable)
-            return refusal(self._answered(error))
+            if self._talk.ended or not isinstance(error, RpcError):
+                return await self._talk.loss(ServerUnavailable)
+            return refusal(self._talk.answered(error))
         return None
 
     async def _ask(self, session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Make a request of the handshake, whose time is limited by whoever waits for the session."""
-        request = self._requests.begin(session, method, params)
+        request = self._talk.requests.begin(session, method, params)
         try:
             return await request.answer
         finally:
-            self._requests.leave(request)
+            self._talk.requests.leave(request)
 
     async def _ping(self, session: ClientSession) -> None:
         """Wait for the answer to a `ping`, and forget what comes of it."""
-        request = self._requests.begin(session, "ping", {})
+        request = self._talk.requests.begin(session, "ping", {})
         try:
             await asyncio.wait({request.answer}, timeout=PING_SECONDS)
         finally:
-            self._filter.forget("ping")
-            self._requests.leave(request)
-
-    async def _bid(self, channel: Channel, farewell: dict[str, Any]) -> None:
-        try:
-            await asyncio.wait_for(channel.send(farewell), FAREWELL_SECONDS)
-        except (OSError, asyncio.TimeoutError) as error:
-            logger.debug("the cancellation could not be sent: %r", error)
-
-    def _answered(self, error: RpcError) -> BridgeError:
-        meant = meaning(error, self.server, self._redact)
-        self._retired = self._retired or ends_session(meant)
-        return meant
+            self._talk.filter.forget("ping")
+            self._talk.requests.leave(request)
 
     def _end(self) -> None:
-        self._ended = True
+        self._talk.ended = True
         self._over.set()
 
     def _fail(self, error: BridgeError) -> None:
