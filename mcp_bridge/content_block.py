@@ -7,15 +7,29 @@ content. Pure: values in, values out; nothing is fetched or decoded.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from .plain_json import MAX_DEPTH
 
 KINDS = ("text", "image", "audio", "resource", "resource_link")
 """The types of block of the protocol (schema 2025-11-25, `ContentBlock`)."""
 BASE64_CHARS = 1000
 """From this length on, base64 in structured content is no text for a model."""
-_BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])(?=.*[+/=])[A-Za-z0-9+/]+={0,2}|data:[^,]{0,200};base64,.*")
+_BASE64 = re.compile(
+    r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])(?=[^+/=_-]*[+/=_-])"
+    r"(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+|(?:[A-Za-z0-9+/]{60,}\r?\n)+[A-Za-z0-9+/]*)={0,2}\s*"
+    r"|data:[^,]{0,200};base64,.*",
+    re.DOTALL,
+)
+_BLOCK_KEYS = frozenset(
+    "type text data mimeType uri name title description size resource icons annotations _meta meta".split()
+)
+"""What blocks of the protocol have; Python's frameworks write `meta` for `_meta`."""
+_TOLD_LEAVES = 200
+"""How many values of structured content are looked for in the text beside it."""
 
 
 def numbered(value: Any) -> Any:
@@ -38,6 +52,11 @@ def standard_block(block: Any) -> Any:
             return _picture(block.get("image_url", block.get("url")))
         case "resource" if "resource" not in block and ("text" in block or "blob" in block):
             return {"type": "resource", "resource": block}
+        case "resource" if "resource" not in block and isinstance(block.get("uri"), str):
+            return {**block, "type": "resource_link"}
+        case "text" if block.get("text") is None:
+            words = next((block[key] for key in ("content", "value") if isinstance(block.get(key), str)), None)
+            return {**block, "type": kind, "text": words}
         case None if isinstance(block.get("data"), str) and isinstance(block.get("mimeType"), str):
             return {**block, "type": "audio" if block["mimeType"].startswith("audio/") else "image"}
         case str() if kind in KINDS:
@@ -59,6 +78,17 @@ def repeated_blocks(structured: Any) -> list[Any] | None:
     return blocks if blocks and whole else None
 
 
+def is_told(structured: Any, text: str) -> bool:
+    """Tell whether a text says what structured content holds: at least half of its words and numbers.
+
+    Servers should put all of it into the text, too (specification, "Structured Content"); some say only
+    how much there is.
+    """
+    leaves = list(itertools.islice(_leaves(structured), _TOLD_LEAVES))
+    told = sum(leaf in text for leaf in leaves)
+    return 2 * told >= len(leaves)
+
+
 def without_base64(value: Any) -> Any:
     """Return a copy of a JSON value with a note in the place of each long text in base64."""
     match value:
@@ -73,9 +103,34 @@ def without_base64(value: Any) -> Any:
 
 
 def _holds(block: Mapping[str, Any]) -> bool:
-    """Tell whether a block holds what its type says; data of some tool may have a `type` of the same word."""
+    """Tell whether a block holds what its type says, and nothing that blocks do not have.
+
+    Data of some tool may have a `type` of the same word, and more beside it than a block would show.
+    """
     key = {"image": "data", "audio": "data", "resource": "resource", "resource_link": "uri"}.get(block["type"], "text")
-    return key in block
+    if key == "resource" and not (isinstance(block.get(key), Mapping) and isinstance(block[key].get("uri"), str)):
+        return False
+    if key == "data" and not isinstance(block.get("mimeType"), str):
+        return False
+    return key in block and block.keys() <= _BLOCK_KEYS
+
+
+def _leaves(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
+    """Yield the words and numbers in a JSON value, as a text would show them."""
+    match value if depth else None:
+        case bool() | None:
+            pass
+        case str():
+            if value.strip() and without_base64(value) is value:
+                yield value.strip()
+        case int() | float():
+            yield str(value)
+        case Mapping():
+            for one in value.values():
+                yield from _leaves(one, depth - 1)
+        case list() | tuple():
+            for one in value:
+                yield from _leaves(one, depth - 1)
 
 
 def _media(kind: str, block: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,6 +138,8 @@ def _media(kind: str, block: Mapping[str, Any]) -> dict[str, Any]:
     source = source if isinstance(source, Mapping) else {}
     types = [holder.get(key) for holder in (block, source) for key in ("mimeType", "mime_type", "media_type")]
     data = block.get("data", source.get("data"))
+    if isinstance(data, str) and data.startswith(("http://", "https://")):
+        return _picture(data) if kind == "image" else {"type": "resource_link", "uri": data}
     if data is None and isinstance(address := block.get("url", source.get("url")), str):
         return _picture(address) if kind == "image" else {"type": "resource_link", "uri": address}
     return {"type": kind, "data": data, "mimeType": next((one for one in types if isinstance(one, str)), None)}

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from . import strict_json
 from .cleaning import clean_label, clean_text, cut_middle, truncate
-from .content_block import numbered, repeated_blocks, standard_block, without_base64
+from .content_block import is_told, numbered, repeated_blocks, standard_block, without_base64
 
 NO_OUTPUT = "(no output)"
 NO_REASON = "The tool failed without giving a reason."
@@ -26,7 +26,7 @@ _LABEL_CHARS = 500
 """Longest name, address or description taken from a link, in characters."""
 _BLANK_CHARS = 200
 """Up to this length a text is looked at for holding nothing visible."""
-_KNOWN_KEYS = frozenset({"content", "structuredContent", "isError", "_meta"})
+_KNOWN_KEYS = frozenset({"content", "structuredContent", "isError", "is_error", "_meta"})
 _MIME = re.compile(r"[a-zA-Z0-9][\w.+-]*/[a-zA-Z0-9][\w.+-]*")
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*,")
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
@@ -76,11 +76,8 @@ def convert(
     is_error = _says_error(result)
     reader = _BlockReader()
     reader.read(_blocks(result))
-    if not reader.has_text and structured is not None:
-        if (repeated := repeated_blocks(structured)) is None:
-            reader.parts.insert(0, clean_text(strict_json.dumps(without_base64(structured))))
-        elif not reader.parts:
-            reader.read(repeated)
+    if structured is not None:
+        reader.add_structured(structured)
     if reader.unknown:
         plural = "s" if reader.unknown > 1 else ""
         reader.parts.append(f"[{reader.unknown} content block{plural} of an unknown kind not shown]")
@@ -93,7 +90,7 @@ def convert(
 
 def _says_error(result: Mapping[str, Any]) -> bool:
     """Tell whether a result is a failure, also where a server says so in a shape of its own."""
-    if "content" not in result and "structuredContent" not in result and result.get("error"):
+    if not result.get("content") and result.get("structuredContent") is None and result.get("error"):
         return True
     return result.get("isError", result.get("is_error")) in (True, "true", "True")
 
@@ -102,16 +99,20 @@ def _blocks(result: Mapping[str, Any]) -> list[Any]:
     """Return the content blocks; servers also send one block, one string, or older shapes."""
     content = numbered(result.get("content"))
     match content:
+        case None | [] if result.get("structuredContent") is None:
+            # toolResult of protocol 2024-10-07, or the answer of a later protocol: shown as it is
+            others = {key: value for key, value in result.items() if key not in _KNOWN_KEYS and value is not None}
+            if others.get("resultType") == "complete":
+                del others["resultType"]
+            return [{"type": "text", "text": strict_json.dumps(others)}] if others else []
+        case None:
+            return []
         case list() | tuple():
             return list(content)
         case Mapping() if "type" not in content:
             return [{"type": "text", "text": strict_json.dumps(content)}]
-        case None if "structuredContent" not in result:
-            # toolResult of protocol 2024-10-07, or the answer of a later protocol: shown as it is
-            others = {key: value for key, value in result.items() if key not in _KNOWN_KEYS}
-            return [{"type": "text", "text": strict_json.dumps(others)}] if others else []
-        case None:
-            return []
+        case int() | float():
+            return [{"type": "text", "text": strict_json.dumps(content)}]
         case _:
             return [content]
 
@@ -125,7 +126,17 @@ class _BlockReader:
         self.has_text = False
         self.unknown = 0
 
-    def read(self, blocks: list[Any]) -> None:
+    def add_structured(self, structured: Any) -> None:
+        """Add structured content, where it is not what the blocks have said already."""
+        if (repeated := repeated_blocks(structured)) is not None:
+            if not self.parts:
+                self.read(repeated)
+        elif not self.has_text:
+            self.parts.insert(0, clean_text(strict_json.dumps(without_base64(structured))))
+        elif not is_told(structured, "\n".join(self.parts)):
+            self.parts.append(clean_text(strict_json.dumps(without_base64(structured))))
+
+    def read(self, blocks: list[Any], *, inner: bool = False) -> None:
         for block in map(standard_block, blocks):
             match block:
                 case str():
@@ -140,8 +151,10 @@ class _BlockReader:
                     self.read([{"type": "resource", "resource": one} for one in resources])
                 case {"type": "resource_link"}:
                     self._link(block)
-                case {"text": str() as text} if not isinstance(block.get("type"), str):
+                case {"text": str() as text}:  # of another API, or a type of the server's own
                     self._text(text)
+                case list() if not inner:
+                    self.read(block, inner=True)
                 case _:
                     self.unknown += 1
 
@@ -176,7 +189,7 @@ class _BlockReader:
 
     def _resource(self, resource: Mapping[str, Any]) -> None:
         uri = _label(resource.get("uri")) or "(no address)"
-        if isinstance(resource.get("text"), str):
+        if isinstance(resource.get("text"), str) and (resource["text"] or resource.get("blob") is None):
             self.parts.append(f"[resource {uri}]")
             self._text(resource["text"])
         elif resource.get("blob") is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +64,18 @@ def test_a_long_result_keeps_head_and_tail_and_says_how_much_is_missing() -> Non
 
 def test_half_a_character_can_be_encoded() -> None:
     assert encodable("a\ud83db") == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]Rrestored\nline 1\nline 2", "Rrestored\nline 1\nline 2"),  # Linux: reset the palette
+        ("before \x1b]0;title\nline 2", "before 0;title\nline 2"),
+        ("a\x1b_b\nc", "ab\nc"),
+        ("a\x1b]0;title\x07b\x1b]8;;http://x\x1b\\c", "abc"),
+        ("a\x1bPq\n#0\x1b\\b", "ab"),
+    ],
+)
+def test_a_sequence_without_an_end_does_not_swallow_what_follows(text: str, shown: str) -> None:
+    """One escape in the output of a program does not cost the model the rest of it."""
+    assert clean_text(text) == shown

@@ -73,6 +73,41 @@ def test_structured_content_that_is_in_the_text_already_is_not_told_twice() -> N
     assert text_of({"type": "text", "text": "42"}, structuredContent={"result": 42}) == "42"
 
 
+@pytest.mark.parametrize(
+    ("text", "structured", "expected"),
+    [
+        ("Found 2 cities.", {"cities": ["甲", "乙"]}, 'Found 2 cities.\n{"cities": ["甲", "乙"]}'),
+        ("returned 3 item(s)", {"items": [{"id": 71, "n": "a"}], "count": 3}, 'returned 3 item(s)\n{"items": '),
+        ("甲 and 乙", {"cities": ["甲", "乙"]}, "甲 and 乙"),
+        ("done", {"ok": True, "error": None}, "done"),
+        ("a picture", {"png": base64.b64encode(bytes(range(256)) * 9).decode()}, "a picture"),
+        ("hi", {"result": [{"type": "text", "text": "hi"}]}, "hi"),
+    ],
+)
+def test_a_summary_does_not_keep_the_data_from_the_model(text: str, structured: Any, expected: str) -> None:
+    """A server that says "2 found" as text and the two as structured content has said both."""
+    shown = text_of({"type": "text", "text": text}, structuredContent=structured)
+    assert shown.startswith(expected) if expected.endswith(" ") else shown == expected
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "text", "text": "hi", "author": "bob"},
+        {"type": "resource", "resource": {"cpu": 4}, "owner": "bob"},
+        {"type": "resource", "resource": {"cpu": 4}},
+        {"type": "image", "data": "logo", "caption": "bob"},
+        {"type": "image", "data": "logo.png"},
+        {"type": "audio", "data": "on", "uri": "x"},
+        {"type": "resource_link", "uri": "file:///x", "rights": "bob"},
+    ],
+)
+def test_rows_of_data_that_look_like_blocks_lose_nothing(row: dict[str, Any]) -> None:
+    """The messages of a chat have a type and a text, too, and a sender beside it."""
+    shown = convert({"content": [], "structuredContent": {"rows": [row]}}).text
+    assert json.loads(shown) == {"rows": [row]}
+
+
 def test_an_image_is_announced_and_kept_apart() -> None:
     data = base64.b64encode(PNG).decode()
     result = convert({"content": [{"type": "image", "data": data, "mimeType": "image/png"}]})
@@ -141,6 +176,49 @@ def test_a_server_cannot_choose_where_its_files_go(uri: str) -> None:
         pytest.fail("an address must not raise")
     assert all("/" not in m.name and "\\" not in m.name and not m.name.startswith(".") for m in media)
     assert all(len(m.name) < 100 for m in media)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "is_error"),
+    [
+        ({"content": [], "error": "disk is full"}, '{"error": "disk is full"}', True),
+        ({"content": [], "isError": True, "message": "disk is full"}, '{"message": "disk is full"}', True),
+        ({"content": [], "toolResult": "5"}, '{"toolResult": "5"}', False),
+        ({"content": None, "structuredContent": None, "toolResult": "5"}, '{"toolResult": "5"}', False),
+        ({"content": [], "resultType": "complete", "_meta": {}}, NO_OUTPUT, False),
+        ({"content": [{"type": "error", "text": "disk is full"}], "isError": True}, "disk is full", True),
+        ({"content": [{"type": "output_text", "text": "5"}]}, "5", False),
+        ({"content": [{"type": "text", "content": "5"}]}, "5", False),
+        ({"content": [{"type": "text", "value": "5"}]}, "5", False),
+        ({"content": 5}, "5", False),
+        ({"content": True}, "true", False),
+        ({"content": [[{"type": "text", "text": "5"}]]}, "5", False),
+        ({"content": [{"type": "resource", "uri": "file:///x", "name": "n"}]}, "[link to file:///x; n]", False),
+        (
+            {"content": [{"type": "image", "data": "https://x/a.png", "mimeType": "image/png"}]},
+            "[link to https://x/a.png; image]",
+            False,
+        ),
+    ],
+)
+def test_words_beside_the_place_for_them_are_read(raw: dict[str, Any], text: str, is_error: bool) -> None:
+    """An empty list of blocks, or a block by another API's rules, hides no answer and no reason."""
+    result = convert(raw)
+    assert (result.text, result.is_error) == (text, is_error)
+
+
+def test_empty_text_beside_a_file_does_not_hide_the_file() -> None:
+    file = {"uri": "file:///a.png", "text": "", "mimeType": "image/png", "blob": base64.b64encode(PNG).decode()}
+    (media,) = convert({"content": [{"type": "resource", "resource": file}]}).media
+    assert (media.data, media.name) == (PNG, "1-a.png")
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes])
+def test_base64_of_every_spelling_is_no_text_for_a_model(encode: Any) -> None:
+    shown = convert({"content": [], "structuredContent": {"png": encode(bytes(range(256)) * 9).decode()}}).text
+    assert "characters of base64 not shown" in shown
+    prose = "Wort-2 und noch eins\n" * 99
+    assert json.loads(convert({"content": [], "structuredContent": {"text": prose}}).text) == {"text": prose}
 
 
 def test_unknown_blocks_are_counted_and_the_known_ones_shown() -> None:

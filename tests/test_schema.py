@@ -304,12 +304,48 @@ AGAIN = "JSON text of the same shape as root above"
         ({"type": "array"}, {"type": "array", "items": {"anyOf": ANY}}),
         ({"type": "array", "items": True}, {"type": "array", "items": {"anyOf": ANY}}),
         ({"anyOf": [{"type": "string"}, {}]}, {"anyOf": [{"type": "string"}, {"anyOf": ANY}]}),
+        ({"type": "object"}, {"type": "string", "description": "(JSON text of an object)"}),
+        (
+            {"type": "array", "items": {"type": "object", "additionalProperties": True, "description": "Row."}},
+            {"type": "array", "items": {"type": "string", "description": "Row. (JSON text of an object)"}},
+        ),
     ],
 )
 def test_in_the_strict_profile_everything_has_a_type_since_gemini_refuses_what_has_none(
     schema: object, expected: object
 ) -> None:
     assert shown({"properties": {"p": schema}}, profile="strict")["properties"]["p"] == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (
+            {"type": "string", "oneOf": [{"const": "fast", "title": "Fast"}, {"const": "slow"}]},
+            {"type": "string", "enum": ["fast", "slow"]},
+        ),
+        (
+            {"type": "string", "anyOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
+            {"type": "string", "enum": [*"abc"]},
+        ),
+        ({"type": "string", "oneOf": [{"$ref": "#/$defs/A"}, {"const": "b"}]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"anyOf": [{"const": "a"}, {"const": "b"}]}, {"type": "string", "enum": ["a", "b"]}),
+        (
+            {"type": "integer", "oneOf": [{"const": 1, "title": "low"}, {"const": 2}]},
+            {"type": "integer", "description": "(one of 1, 2)"},
+        ),
+        (
+            {"type": "array", "items": {"type": "string", "oneOf": [{"const": "x"}, {"const": "y"}]}},
+            {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}},
+        ),
+    ],
+)
+def test_values_that_are_listed_one_by_one_with_their_titles_are_told_in_the_strict_profile(
+    schema: object, expected: object
+) -> None:
+    """A model that is not told the values makes some up."""
+    document = {"properties": {"p": schema}, "$defs": {"A": {"const": "a"}}}
+    assert shown(document, profile="strict")["properties"]["p"] == expected
 
 
 def test_json_text_in_place_of_what_was_cut_arrives_as_what_the_server_wants() -> None:

@@ -19,6 +19,10 @@ from .fit import Checker, OutOfSteps
 from .types import MAX_ENCODINGS, convert, enum_member
 
 _FENCE: Final = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)\s*```", re.DOTALL)
+_LIST_TEXT: Final = re.compile(
+    r"""\s*(?:\[\s*["'\[{]|\[.*\]\s*\Z|[{"]|```|(?:null|none|undefined)\s*\Z)""", re.DOTALL | re.IGNORECASE
+)
+"""Text that is, or was to be, JSON of a list, or stands for no value."""
 _WRAPPERS: Final = frozenset({"arguments", "args", "kwargs", "params", "parameters", "input", "tool_input"})
 """Names under which models and frameworks send all arguments as one."""
 
@@ -175,7 +179,7 @@ class _Repairer:
             value = self._object(value, schema, depth, required)
         elif isinstance(value, list):
             value = self._array(value, schema, depth)
-        return enum_member(value, schema)
+        return enum_member(value, schema, self._checker.listed(schema))
 
     def _typed(self, value: Any, schema: Mapping[str, Any], depth: int) -> Any:
         types = type_words(schema.get("type"))
@@ -196,8 +200,14 @@ class _Repairer:
         return value
 
     def _wrapped(self, value: Any, items: object, depth: int) -> Any:
-        """Return `[value]` where the items of the array state a type, and the value is of it."""
+        """Return `[value]` where the items of the array state a type, and the value is of it.
+
+        Not for text that was meant to be a whole list, or none: the server would act on nonsense, where its
+        error lets the model try again.
+        """
         if value is None or value == "" or not self._checker.says_something(items):
+            return value
+        if isinstance(value, str) and _LIST_TEXT.match(value):
             return value
         item = self.value(value, items, depth - 1)
         return [item] if self._checker.fits(item, items, depth - 1) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..plain_json import DROPPED, Copier, json_type, read_json, same_json
@@ -71,27 +71,57 @@ def _decoded(text: str, wanted: str) -> Any:
     return decoded if json_type(decoded) == wanted else DROPPED
 
 
-def enum_member(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return the one listed value that `value` must mean, else the value itself."""
-    listed = schema.get("enum")
-    if not isinstance(listed, list):
-        listed = [schema["const"]] if "const" in schema else []
-    if not listed or any(same_json(value, member) for member in listed):
-        return value
-    if value is None and schema.get("nullable") is True:
-        return value
-    meant: list[Any] = []
-    for member in listed:
-        if _means(value, member) and not any(same_json(member, other) for other in meant):
-            meant.append(member)
-    return meant[0] if len(meant) == 1 else value
+class Listed:
+    """The values that a schema lists, looked up at once however many there are."""
+
+    def __init__(self, members: Sequence[Any]) -> None:
+        self._scalars: dict[object, Any] = {}
+        self._compound: list[Any] = []
+        self._folded: dict[str, list[str]] = {}
+        for member in members:
+            if (key := _key(member)) is None:
+                self._compound.append(member)
+            elif key not in self._scalars:
+                self._scalars[key] = member
+                if isinstance(member, str):
+                    self._folded.setdefault(_fold(member), []).append(member)
+        self._kinds = dict.fromkeys(json_type(member) for member in members if not isinstance(member, str))
+
+    def __contains__(self, value: object) -> bool:
+        if (key := _key(value)) is not None:
+            return key in self._scalars
+        return any(same_json(value, member) for member in self._compound)
+
+    def meant(self, value: Any) -> Any:
+        """Return the one listed value that `value` must mean, else the value itself."""
+        if value in self:
+            return value
+        if not isinstance(value, str):
+            text = convert(value, "string")
+            return text if text is not DROPPED and text in self else value
+        found: list[Any] = list(self._folded.get(_fold(value), ()))
+        for kind in self._kinds:
+            converted = DROPPED if kind is None else convert(value, kind)
+            if converted is not DROPPED and converted in self and converted not in Listed(found):
+                found.append(self._scalars.get(_key(converted), converted))
+        return found[0] if len(found) == 1 else value
 
 
-def _means(value: object, member: object) -> bool:
-    if isinstance(value, str) and isinstance(member, str):
-        return value.strip().casefold() == member.strip().casefold()
-    kind = json_type(member)
-    if kind is None or isinstance(value, str) == isinstance(member, str):
-        return False
-    converted = convert(value, kind)
-    return converted is not DROPPED and same_json(converted, member)
+def enum_member(value: Any, schema: Mapping[str, Any], listed: Listed | None) -> Any:
+    """Return the one value listed in a schema that `value` must mean, else the value itself."""
+    if listed is None or (value is None and schema.get("nullable") is True):
+        return value
+    return listed.meant(value)
+
+
+def _key(value: object) -> object:
+    """Return what a scalar is looked up by, as JSON Schema compares; None for everything else."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if value is None or isinstance(value, (int, float, str)):
+        return (json_type(value) == "string", value)
+    return None
+
+
+def _fold(text: str) -> str:
+    return text.strip().casefold()

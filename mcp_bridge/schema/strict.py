@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..cleaning import clean_label, truncate
-from ..plain_json import json_type
+from ..plain_json import json_type, same_json
 from .clean import MAX_NODES, TooLarge, with_notes
 from .keywords import BY_TYPE
 from .merge import merge_object, resolve
@@ -36,7 +36,7 @@ _MAX_NOTE_CHARS: Final = 120
 def strict(document: dict[str, Any], *, max_depth: int, max_text: int, warn: Callable[[str], None]) -> dict[str, Any]:
     """Return the reduced copy of a clean document with all references inlined; raises TooLarge."""
     reducer = _Reducer(document, max_text, warn)
-    return {"type": "object", "properties": {}, **reducer.reduce(document, (), max_depth)}
+    return {"type": "object", "properties": {}, **reducer.reduce(document, (), max_depth, root=True)}
 
 
 class _Reducer:
@@ -46,7 +46,9 @@ class _Reducer:
         self._warn = warn
         self._nodes = 0
 
-    def reduce(self, schema: dict[str, Any], inside: tuple[str, ...], depth: int) -> dict[str, Any]:
+    def reduce(
+        self, schema: dict[str, Any], inside: tuple[str, ...], depth: int, *, root: bool = False
+    ) -> dict[str, Any]:
         self._count()
         if depth <= 0:
             kind = _kind(schema)
@@ -59,6 +61,7 @@ class _Reducer:
         if is_object and any(key in node for key in _COMBINED):
             node, inside = self._without_repeats(node, inside)
             node = merge_object(node, self._warn, self._document)
+        node = self._gathered(node)
         kept: dict[str, Any] = {"type": kind} if (kind := _kind(node)) else {}
         described = node.get("description") or node.get("title") or ""
         if notes := _notes(node):
@@ -68,6 +71,8 @@ class _Reducer:
         for key in _UNTOLD:
             if key in node:
                 self._warn(f"{key} is not shown in the strict profile")
+        if kind == "object" and not node.get("properties") and not root:
+            return self._free_object(kept)
         if kind == "object":
             self._object(node, kept, inside, depth)
         elif kind == "array":
@@ -105,6 +110,25 @@ class _Reducer:
             if not repeats:
                 node = _lay(node, unfolded)
         return node, inside, ""
+
+    def _gathered(self, node: dict[str, Any]) -> dict[str, Any]:
+        """Return a schema with the values that its alternatives list one by one, each with a title perhaps."""
+        branches = [self._referred(branch) for key in ("anyOf", "oneOf") for branch in node.get(key, ())]
+        if _enum(node) or not branches or not all(map(_enum, branches)):
+            return node
+        values: list[Any] = []
+        for branch in branches:
+            values.extend(value for value in _enum(branch) if not any(same_json(value, one) for one in values))
+        return {**{key: value for key, value in node.items() if key not in ("anyOf", "oneOf")}, "enum": values}
+
+    def _referred(self, branch: dict[str, Any]) -> dict[str, Any]:
+        ref = branch.get("$ref")
+        return branch if not isinstance(ref, str) else resolve(self._document, ref) or {}
+
+    def _free_object(self, kept: dict[str, Any]) -> dict[str, Any]:
+        """Show an object with any members as JSON text: Gemini refuses an object without properties."""
+        note = "JSON text of an object"
+        return {"type": "string", "description": with_notes(kept.get("description", ""), [note], self._max_text)}
 
     def _without_repeats(self, node: dict[str, Any], inside: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Leave out alternatives that are being inlined already, and count the others as open."""
