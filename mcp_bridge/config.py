@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from . import jsonc
 from .cleaning import encodable
+from .entry_error import BACKSLASH_HINT, JSON_HINT
 from .errors import ConfigError
 from .mcp_json import server_tables
 from .misplaced import misplaced_servers
@@ -28,7 +29,6 @@ from .variables import Expander
 
 MAX_FILE_BYTES = 4 * 2**20
 """A configuration larger than this is somebody's mistake, not a configuration."""
-_BACKSLASH_HINT = "write Windows paths in single quotes ('C:\\dir\\x.exe') or double each backslash"
 _KEYS = (
     *("max_tools", "max_spares", "schema_profile", "max_description_chars", "max_message_mib", "owners", "max_visible"),
     *("language", "import", "defaults", "servers", "config_version"),
@@ -109,7 +109,8 @@ def read_mcp_servers(file: Path) -> tuple[dict[str, Any], str]:
     try:
         return server_tables(jsonc.loads(text), file), text
     except json.JSONDecodeError as error:
-        raise ConfigError(error.msg, file=str(file), line=error.lineno, column=error.colno) from error
+        hint = f"; {JSON_HINT}" if "escape" in error.msg else ""
+        raise ConfigError(error.msg + hint, file=str(file), line=error.lineno, column=error.colno) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"cannot be read as JSON: {type(error).__name__}", file=str(file)) from error
 
@@ -150,7 +151,7 @@ def parse_toml(text: str, file: Path) -> dict[str, Any]:
         line, column = (int(place.group(1)), int(place.group(2))) if place else (len(text.splitlines()), 1)
         lines = text.splitlines()
         if 0 < line <= len(lines) and re.search(r'"[^"]*\\', lines[line - 1]):
-            message += f"; {_BACKSLASH_HINT}"
+            message += f"; {BACKSLASH_HINT}"
         raise ConfigError(message, file=str(file), line=line, column=column) from error
     except RecursionError as error:
         raise ConfigError("is nested too deeply", file=str(file)) from error
@@ -240,8 +241,13 @@ class _Checker:
         for warning in config.warnings:
             self._warnings.append(f"{source.place(name, '')}server '{name}': {warning}")
         if config.error:
+            top = re.split(r"[.\[]", key)[0]
+            if top in defaults and not (isinstance(table, Mapping) and top in table):
+                place = f"{self._file.name}: mcp.defaults." if self._file else "mcp.defaults."
+            else:
+                place = source.place(name, key)
             subject = f"{key}: " if key else ""
-            config = replace(config, error=f"{source.place(name, key)}{subject}{config.error}")
+            config = replace(config, error=f"{place}{subject}{config.error}")
         return config
 
     def _warn(self, key: str, message: str) -> None:

@@ -30,7 +30,7 @@ def is_offered(config: ServerConfig, remote_name: str, annotations: Mapping[str,
 
 def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> bool:
     """Tell whether a chat and a user may use a server; both must match where both are limited."""
-    return _admits(config.chats, chat, _chat_pattern) and _admits(config.users, user, lambda pattern: pattern)
+    return _admits(config.chats, chat, spelled_out) and _admits(config.users, user, lambda pattern: pattern)
 
 
 def matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> bool:
@@ -62,14 +62,15 @@ def _is_plain(glob: str) -> bool:
 
 def _hint(glob: str, annotations: Mapping[str, Any]) -> bool:
     """Match an annotation; without one the protocol says: not read-only, and destructive."""
+    # Which words there are is checked where rules are read (rule_entry.py).
     read_only = annotations.get("readOnlyHint") is True
     if glob == "@readOnly":
         return read_only
     return glob == "@destructive" and not read_only and annotations.get("destructiveHint") is not False
 
 
-def _chat_pattern(pattern: str) -> str:
-    """Spell out `qq:123`, which is short for `qq:group:123`."""
+def spelled_out(pattern: str) -> str:
+    """Return `qq:group:123` for `qq:123`, which is short for it; others as they are."""
     platform, _, rest = pattern.partition(":")
     return f"{platform}:group:{rest}" if rest and ":" not in rest else pattern
 

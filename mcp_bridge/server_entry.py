@@ -6,8 +6,8 @@ wrong, so that it costs only itself.
 
 from __future__ import annotations
 
-import difflib
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from . import control, redaction
-from .entry_error import EntryError, NoTarget, kind
+from .entry_error import BACKSLASH_HINT, EntryError, NoTarget, kind
+from .entry_words import ALIASES, odd_keys
+from .remote_entry import read_address, read_header, read_token
+from .rule_entry import read_callers, read_globs, read_patterns
 from .server_config import TRANSPORTS, Fault, ServerConfig, ToolRules, Transport
-from .variables import Expander, MissingVariable
+from .variables import Expander, MissingVariable, near_references
 
 
 def parse_server(
@@ -65,8 +68,8 @@ class _Reader:
         self._secrets: set[str] = set()
 
     def read(self, raw: Mapping[str, Any], base: Path) -> ServerConfig:
-        values = {_ALIASES.get(key, key): value for key, value in raw.items()}
-        self._warn_unknown(values)
+        values = {ALIASES.get(key, key): value for key, value in raw.items()}
+        self.warnings.extend(odd_keys(values, KEYS))
         self.enabled = not self.boolean("disabled", values["disabled"]) if "disabled" in values else True
         if "enabled" in values:
             self.enabled = self.boolean("enabled", values["enabled"])
@@ -80,23 +83,16 @@ class _Reader:
         self._place(parsed)
         parsed.setdefault("cwd", str(base))
         parsed["cwd"] = str(base / parsed["cwd"])
+        if parsed.get("ca_file"):
+            parsed["ca_file"] = str(base / parsed["ca_file"])
+        if "roots" in parsed:
+            parsed["roots"] = tuple(p if "://" in p else (base / p).absolute().as_uri() for p in parsed["roots"])
         names = tuple(dict.fromkeys(self._expander.names))
         config = ServerConfig(name=self.name, warnings=tuple(self.warnings), variables=names, **parsed)
         return replace(config, secrets=self.found_secrets(), identity=_identity(values, config))
 
     def found_secrets(self) -> frozenset[str]:
         return frozenset(filter(redaction.is_secret_value, self._secrets | self._expander.secrets))
-
-    def _warn_unknown(self, values: Mapping[str, Any]) -> None:
-        known = [*_PARSERS, *_ALIASES, "enabled"]
-        for key in values:
-            if key in _FOREIGN:
-                self.warnings.append(f"key '{key}' of other programs is not taken over{_FOREIGN[key]}")
-            elif key not in _PARSERS and key not in ("enabled", "disabled", "description"):
-                other = _OTHER_WORDS.get(key.lower())
-                near = [other] if other else difflib.get_close_matches(key.lower(), known, n=1)
-                hint = f", did you mean '{near[0]}'?" if near else ""
-                self.warnings.append(f"unknown key '{key}'{hint}")
 
     def _place(self, parsed: dict[str, Any]) -> None:
         """Decide the transport: exactly one of program and address, fitting what was stated."""
@@ -105,6 +101,8 @@ class _Reader:
             raise EntryError("url", "has both command and url; keep one of them")
         if stated == "stdio" or (stated is None and not parsed.get("url")):
             if not parsed.get("command"):
+                if parsed.get("url"):
+                    raise EntryError("transport", "is for programs, and there is a url; remove it")
                 raise NoTarget("command", "needs command or url")
             parsed["transport"], parsed["url"] = "stdio", ""
             head, *rest = parsed["command"]
@@ -122,9 +120,21 @@ class _Reader:
         return value
 
     def text(self, key: str, value: object) -> str:
-        if not isinstance(value, str) or "\0" in value:
+        if not isinstance(value, str):
             raise EntryError(key, f"must be a string, not {kind(value)}")
+        if "\0" in value:
+            raise EntryError(key, "must not contain the character NUL")
+        self.warnings.extend(f"{key}: {hint}" for hint in near_references(value))
         return self._expander(value)
+
+    def path(self, key: str, value: object) -> str:
+        """Return a path, or a program: a control character in it was a backslash once."""
+        text = self.text(key, value).strip()
+        if len(text) > 1 and text[0] == text[-1] == '"':  # as Windows' Explorer copies a path
+            text = text[1:-1]
+        if any(character in text for character in "\b\t\n\f\r"):
+            raise EntryError(key, f"contains a control character; {BACKSLASH_HINT}")
+        return text
 
     def scalar(self, key: str, value: object) -> str:
         """Return a number or a boolean as the text that a program expects (`true`, `8080`)."""
@@ -135,7 +145,7 @@ class _Reader:
         return self.text(key, value)
 
     def command(self, key: str, value: object) -> tuple[str, ...]:
-        words = self.words(key, value) if isinstance(value, list) else (self.text(key, value).strip(),)
+        words = self.words(key, value) if isinstance(value, list) else (self.path(key, value),)
         if not words or not words[0]:
             raise EntryError(key, "is empty")
         return words
@@ -145,17 +155,23 @@ class _Reader:
             raise EntryError(key, f"must be a list: write {key} = {json.dumps(_split(value))}")
         if not isinstance(value, list):
             raise EntryError(key, f"must be a list of strings, not {kind(value)}")
-        return tuple(self.scalar(f"{key}[{index}]", item) for index, item in enumerate(value))
+        words = tuple(self.scalar(f"{key}[{index}]", item) for index, item in enumerate(value))
+        for index, word in enumerate(words):
+            if _DRIVE.match(word):
+                self.path(f"{key}[{index}]", word)
+        return words
 
     def patterns(self, key: str, value: object) -> tuple[str, ...]:
-        value = [value] if isinstance(value, str) else value
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise EntryError(key, "must be a list of strings")
-        return tuple(value)
+        return read_patterns(key, value)
+
+    def globs(self, key: str, value: object) -> tuple[str, ...]:
+        return read_globs(key, value)
+
+    def callers(self, key: str, value: object) -> tuple[str, ...]:
+        return read_callers(key, value, self.warnings.append)
 
     def roots(self, key: str, value: object) -> tuple[str, ...]:
-        paths = self.patterns(key, value)
-        return tuple(p if "://" in p else Path(self._expander(p)).absolute().as_uri() for p in paths)
+        return tuple(self.text(key, path) for path in read_patterns(key, value))
 
     def variables(self, key: str, value: object) -> dict[str, str]:
         """Return `env` or `headers`: a flat table, its secrets noted."""
@@ -168,10 +184,14 @@ class _Reader:
                 raise EntryError(path, f"must be a string, a number or true/false, not {kind(item)}")
             checked[str(name)] = text = self.scalar(path, item)
             if key == "headers":
-                if any(c in text or c in str(name) for c in "\r\n\0"):
-                    raise EntryError(path, "must not contain line breaks")
-                self._secrets |= redaction.header_secrets(text)
-            elif isinstance(item, str) and redaction.is_secret_name(str(name)):
+                self._secrets |= redaction.header_secrets(text.strip())
+                checked[str(name)] = read_header(path, str(name), text)
+                continue
+            if not name or "=" in str(name) or "\0" in str(name):
+                raise EntryError(path, "is no name of a variable")
+            if name in KEYS:
+                self.warnings.append(f"{path}: is a key of the server; write it above [mcp.servers.{self.name}.env]")
+            if isinstance(item, str) and redaction.is_secret_name(str(name)):
                 # A default written in the file is no secret: what was set is remembered already.
                 self._secrets |= set() if ":-" in item else {text}
         return checked
@@ -180,14 +200,14 @@ class _Reader:
         return value if isinstance(value, bool) else self.patterns(key, value)
 
     def address(self, key: str, value: object) -> str:
-        url = self.text(key, value).strip()
-        if not url.lower().startswith(("http://", "https://")):
-            raise EntryError(key, "must begin with http:// or https://")
-        self._secrets |= redaction.url_secrets(url)
-        return url
+        text = self.text(key, value)
+        self._secrets |= redaction.url_secrets(text.strip())
+        return read_address(key, text)
 
     def token(self, key: str, value: object) -> str:
-        token = self.text(key, value).strip()
+        text = self.text(key, value)
+        self._secrets.add(text.strip())
+        token = read_token(key, text)
         self._secrets.add(token)
         return token
 
@@ -220,12 +240,14 @@ class _Reader:
     def rules(self, key: str, value: object) -> ToolRules:
         if not isinstance(value, Mapping) or set(value) - {"allow", "deny"}:
             raise EntryError(key, 'must be a table such as { allow = ["*"], deny = ["delete_*"] }')
-        return ToolRules(**{side: self.patterns(f"{key}.{side}", globs) for side, globs in value.items()})
+        return ToolRules(**{side: self.globs(f"{key}.{side}", globs) for side, globs in value.items()})
 
 
 def _split(text: str) -> list[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""  # backslashes are of Windows' paths
     try:
-        return shlex.split(text)
+        return list(lexer)
     except ValueError:
         return text.split()
 
@@ -238,28 +260,12 @@ def _identity(raw: Mapping[str, Any], config: ServerConfig) -> str:
     return json.dumps([config.name, kept, config.cwd], sort_keys=True, default=str)
 
 
+_DRIVE = re.compile(r"[A-Za-z]:")
 _CHOICES = {"session": ("fresh", "shared", "chat"), "elicitation": ("decline", "defaults")}
-_ALIASES = {"type": "transport"}
-_OTHER_WORDS = {
-    **dict.fromkeys(("serverurl", "baseurl", "httpurl", "endpoint", "address"), "url"),
-    **dict.fromkeys(("environment", "envs", "env_vars"), "env"),
-    **dict.fromkeys(("authorization", "token", "apikey", "api_key"), "bearer"),
-    **dict.fromkeys(("cmd", "program", "executable"), "command"),
-    **dict.fromkeys(("workdir", "workingdirectory", "working_dir", "directory"), "cwd"),
-    **dict.fromkeys(("arguments", "argv"), "args"),
-}
-"""What other programs call our keys, in lower case."""
-_FOREIGN = {
-    "timeout": "; the limit of a call is call_timeout",
-    "envFile": "; name the variables in env",
-    "autoApprove": "",
-    "alwaysAllow": "",
-}
-"""What other programs have in their files, and what to write instead."""
 _PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
     "command": _Reader.command,
     "args": _Reader.words,
-    "cwd": _Reader.text,
+    "cwd": _Reader.path,
     "env": _Reader.variables,
     "inherit_env": _Reader.inherit,
     "url": _Reader.address,
@@ -267,7 +273,7 @@ _PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
     "headers": _Reader.variables,
     "bearer": _Reader.token,
     "verify": _Reader.boolean,
-    "ca_file": _Reader.text,
+    "ca_file": _Reader.path,
     "sse_prefix": _Reader.text,
     "session": _Reader.choice,
     "warm": _Reader.count,
@@ -279,12 +285,12 @@ _PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
     "max_call_time": _Reader.seconds,
     "max_result_chars": _Reader.count,
     "tools": _Reader.rules,
-    "chats": _Reader.patterns,
-    "users": _Reader.patterns,
+    "chats": _Reader.callers,
+    "users": _Reader.callers,
     "rate": _Reader.rates,
-    "confirm": _Reader.patterns,
+    "confirm": _Reader.globs,
     "confirm_timeout": _Reader.seconds,
-    "visible": _Reader.patterns,
+    "visible": _Reader.globs,
     "override": _Reader.overrides,
     "send_media": _Reader.boolean,
     "roots": _Reader.roots,

@@ -22,6 +22,7 @@ from ..bridge import Bridge
 from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
 from ..naming import server_prefix
+from ..policy import spelled_out
 from ..result import Media, ToolResult
 from ..snapshot import bot_data_dir
 from .log import set_up_log
@@ -87,16 +88,17 @@ async def _list(options: argparse.Namespace, report: Report) -> int:
 async def _call(options: argparse.Namespace, report: Report) -> int:
     arguments = _arguments(options.arguments)
     config = find_config(options.config)
+    whom = {"chat": spelled_out(options.chat) if options.chat else None, "user": options.user}
     owners = [one.name for one in config.servers if options.name.startswith(server_prefix(one.name))]
     # Only its owner is started for a call, if the name tells who that is.
     async with Bridge(config, data_dir=options.data_dir, wait=False, only=owners or None) as bridge:
         started = time.monotonic()
         with report.progress(f"calling {options.name}"):
             try:
-                result = await bridge.call(options.name, arguments, chat=options.chat)
+                result = await bridge.call(options.name, arguments, **whom)
             except ToolNotFound:  # perhaps of a server that is still starting
                 await bridge.attempted()
-                result = await bridge.call(options.name, arguments, chat=options.chat)
+                result = await bridge.call(options.name, arguments, **whom)
         seconds = time.monotonic() - started
         report.result(options.name, result, seconds, _save(result, options.save_media))
     return TOOL_ERROR if result.is_error else DONE

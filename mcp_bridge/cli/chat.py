@@ -124,7 +124,7 @@ class _Model:
         try:
             import openai  # noqa: F401
         except ImportError:
-            raise UsageError("the chat needs the package openai: pip install 'mcp-bridge[chat]'") from None
+            raise UsageError("the chat needs the package openai: pip install openai") from None
         variable = options.api_key_env or KEY_VARIABLE
         key = os.environ.get(variable, "").strip()
         if not key and (options.api_key_env or not options.base_url):

@@ -33,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     call.add_argument("name", metavar="NAME", help="mcp_<server>_<tool>")
     call.add_argument("arguments", metavar="JSON", nargs="?", default="{}", help='such as {"a": 5}')
     call.add_argument("--chat", metavar="ID", help="act for a chat, such as qq:group:123")
+    call.add_argument("--user", metavar="ID", help="act for a user, such as qq:42")
     call.add_argument("--save-media", metavar="DIR", help="write pictures and other media there")
     doctor = commands.add_parser("doctor", parents=[common], help="check each server and say what to do")
     doctor.add_argument("--lang", choices=("en", "zh"), help="language of the advice (default: the system's)")

@@ -147,7 +147,9 @@ class Report:
         except ImportError:
             _plain_table(title, head, rows)
             return
-        table = Table(*head, title=title, title_justify="left")
+        table = Table(title=title, title_justify="left")
+        for column in head:  # what stands in the first one is a name, to be copied into other commands
+            table.add_column(column, no_wrap=column == head[0], overflow="fold")
         for row in rows:
             table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
         Console(soft_wrap=not sys.stdout.isatty()).print(table)

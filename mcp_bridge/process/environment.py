@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cleaning import clean_label
 from ..errors import ServerUnavailable
 from ..server_config import ServerConfig
 from .windows_shim import is_shim, script_behind, unsafe_argument
@@ -79,7 +80,9 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
     if program is None:
         hint = _INSTALL_HINTS.get(_stem(config.command))
         raise ServerUnavailable(
-            f"program not found: {config.command}" + (f"; {hint}" if hint else "") + _space_hint(config.command),
+            f"program not found: {clean_label(config.command)}"
+            + (f"; {hint}" if hint else "")
+            + _space_hint(config.command),
             server=config.name,
             missing=True,
             cause="program",
@@ -152,7 +155,11 @@ def _locate(command: str, env: Mapping[str, str], cwd: str, which: Callable[...,
     if os.path.dirname(command):
         return which(os.path.normpath(os.path.join(cwd, command)))
     path = env.get("PATH") or env.get("Path") or os.defpath
-    return which(command, path=path) or which(command, path=os.pathsep.join(_usual_places(env)))
+    found = which(command, path=path) or which(command, path=os.pathsep.join(_usual_places(env)))
+    if found or _stem(command).startswith("python"):  # which Python is meant is the owner's to say
+        return found
+    own = Path(sys.executable).parent  # where `pip install uv` put `uvx`; seldom on the PATH of a bot
+    return which(command, path=os.pathsep.join((str(own), str(own / "Scripts"))))
 
 
 def same_named(program: str, env: Mapping[str, str]) -> list[str]:
