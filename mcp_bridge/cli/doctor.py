@@ -55,6 +55,8 @@ def _print(diagnoses: Sequence[Diagnosis], words: Words, report: Report, *, alre
         report.say(words("no_servers"))
     elif failing:
         report.say(words("some_fail", failing=failing, count=len(diagnoses)))
+    elif already_said:
+        report.say(words("but_the_file", count=len(diagnoses)))
     else:
         report.say(words("all_well", count=len(diagnoses)))
 

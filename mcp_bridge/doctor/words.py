@@ -104,6 +104,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "ok": ("ok", "正常"),
     "failed": ("FAILED", "失败"),
+    "but_the_file": (
+        "the servers are well ({count}), but MaiBot would refuse this file: see the first line",
+        "服务器正常（共 {count} 个），但麦麦读不了这个文件：见第一行",
+    ),
     "all_well": ("all is well; servers checked: {count}", "一切正常：共 {count} 个服务器"),
     "some_fail": ("{failing} of {count} servers fail", "{count} 个服务器中有 {failing} 个失败"),
     "no_servers": (

@@ -69,6 +69,15 @@ def test_people_read_it_in_the_language_of_their_locale(write_config: Write) -> 
         assert words in done.stdout
 
 
+def test_servers_that_are_well_in_a_file_that_maibot_refuses_are_not_all_well(write_config: Write) -> None:
+    file = str(write_config(BOM + odd("good", "normal")))
+    for language, said in (("en", "but MaiBot would refuse this file"), ("zh", "但麦麦读不了这个文件")):
+        done = run("--config", file, "--lang", language)
+        assert said in done.stdout
+        assert "all is well" not in done.stdout + done.stderr
+        assert done.returncode == 0  # it is a file for other programs, too
+
+
 @pytest.mark.parametrize(
     ("words", "said"), [(("--lang", "fr"), "invalid choice"), (("--config", "/no/such.toml"), "cannot be read")]
 )
