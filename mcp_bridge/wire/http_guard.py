@@ -61,8 +61,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
 
     async def handle_async_request(self, request: Any) -> Any:
         waiting = _waiting(request)
-        if request.url == self._public:  # the SDK and its client log addresses: they are not told the query
-            request = _moved(request, self._full)
+        request = self._addressed(request)
         if waiting is not None and self._injection is not None:
             self._injection.waiting[str(waiting.id)] = waiting
         try:
@@ -87,6 +86,12 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
     def _note(self, failure: HttpFailure) -> None:
         """Keep the first failure that belonged to no request."""
         self.failure = self.failure or failure
+
+    def _addressed(self, request: Any) -> Any:
+        """Return the request to where it really goes: the SDK and its client log addresses, so they know no query."""
+        if request.method == "POST" and self._injection is not None and self._injection.target is not None:
+            return _moved(request, self._injection.target)
+        return _moved(request, self._full) if request.url == self._public else request
 
     async def _send(self, request: Any) -> Any:
         """Send a request, following redirects within its origin that keep its method."""

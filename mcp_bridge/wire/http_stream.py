@@ -10,7 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from .. import _sdk
 from ..cleaning import clean_label, truncate
@@ -44,6 +44,8 @@ class EventInjection:
         self._prefix = prefix.rstrip("/")
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.waiting: dict[str, Waiting] = {}
+        self.target: Any = None
+        """Where messages go, once the server has said so."""
 
     def fail(self, waiting: Waiting, failure: HttpFailure) -> None:
         self.waiting.pop(str(waiting.id), None)
@@ -51,14 +53,23 @@ class EventInjection:
         self.queue.put_nowait(message_event(message))
 
     def endpoint(self, data: str) -> str | None:
-        """Return the address for messages that an `endpoint` event names, None if it may not be used.
+        """Take the address for messages that an `endpoint` event names; return what the SDK is told of it.
 
-        Relative text is resolved as RFC 3986 says; a proxy that serves the server below a
-        prefix, which the server does not know, is what `sse_prefix` is for.
+        None if it is at another origin. Raises `ValueError` if it is no address. Relative text is
+        resolved as RFC 3986 says; a proxy that serves the server below a prefix, which the server
+        does not know, is what `sse_prefix` is for. Servers repeat the query of our own address in
+        it, with the key that is there, and the SDK's client logs where it posts to.
         """
         target = self._prefix + data if self._prefix and data.startswith("/") else data
         address = urljoin(self._url, target.strip())
-        return address if origin(address) == origin(self._url) else None
+        if origin(address) != origin(self._url):
+            return None
+        try:
+            self.target = httpx.URL(address).copy_with(userinfo=b"")
+        except httpx.InvalidURL as error:
+            raise ValueError(str(error)) from error
+        ours = urlsplit(self._url)
+        return urlunsplit((ours.scheme, ours.netloc, urlsplit(address).path, "", ""))
 
 
 class Parcels:
