@@ -38,7 +38,9 @@ MAX_REDIRECTS = 5
 DELETE_SECONDS = 2.0
 """How long the end of a session may take to be told to the server."""
 DETAIL_BYTES = 64 * 1024
-_HOP_HEADERS = frozenset({"content-length", "content-encoding", "transfer-encoding", "content-type"})
+_SESSION = "mcp-session-id"
+_KEPT_HEADERS = frozenset({_SESSION.encode(), b"set-cookie"})
+"""What the SDK and its client look at, in lower case; they send it back, which they can only if it is ASCII."""
 _JSON, _SSE, _PLAIN = "application/json", "text/event-stream", "text/plain"
 
 
@@ -118,6 +120,10 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             return self._failed(request, waiting, HttpFailure(text, status, cause="redirect"))
         if status >= 400:
             return await self._refused(request, waiting, response)
+        if not _is_visible(response.headers.get(_SESSION, "")):
+            await response.aclose()
+            text = f"the Mcp-Session-Id of {public_url(str(request.url))} has other characters than visible ASCII"
+            return self._failed(request, waiting, HttpFailure(text, status, cause="content"))
         if request.method == "GET" and self._injection is not None:
             if not kind.startswith(_SSE):
                 await response.aclose()
@@ -133,7 +139,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             return httpx.Response(204)
         if waiting is None or self._injection is not None:
             await response.aclose()
-            return httpx.Response(202, headers=_kept_headers(response))
+            return httpx.Response(202, headers=_headers(response, _PLAIN))
         body = await _read(response, self._limit)
         return _json_response(response, self._read_json(body, waiting, status, kind))
 
@@ -142,7 +148,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         body = await _read(response, DETAIL_BYTES) or b""
         own = next((one for one in parse_line(body).messages if isinstance(one.get("error"), dict)), None)
         status = response.status_code
-        in_session = "mcp-session-id" in request.headers
+        in_session = _SESSION in request.headers
         expired = status == 404 and in_session
         # A server that names the call has looked at it; its words may be about a session of its own.
         names_call = own is not None and waiting is not None and str(own.get("id")) == str(waiting.id)
@@ -207,6 +213,11 @@ def _waiting(request: Any) -> Waiting | None:
         return None
 
 
+def _is_visible(session_id: str) -> bool:
+    """Tell whether a session id is what the specification allows, 0x21 to 0x7E: it must go into a header again."""
+    return session_id.isascii() and session_id.isprintable() and " " not in session_id
+
+
 async def _read(response: Any, limit: int) -> bytes | None:
     """Return a whole body, None if it is longer than `limit` bytes."""
     chunks: list[bytes] = []
@@ -222,15 +233,16 @@ async def _read(response: Any, limit: int) -> bytes | None:
     return b"".join(chunks)
 
 
-def _kept_headers(response: Any) -> list[tuple[str, str]]:
-    pairs = response.headers.multi_items() if response is not None else []
-    return [(name, value) for name, value in pairs if name.lower() not in _HOP_HEADERS]
+def _headers(response: Any, kind: str) -> list[tuple[bytes, bytes]]:
+    """Return what the SDK is given of a response's headers, and the type."""
+    pairs = response.headers.raw if response is not None else []
+    kept = [(name, value) for name, value in pairs if name.lower() in _KEPT_HEADERS and value.isascii()]
+    return [*kept, (b"content-type", kind.encode())]
 
 
 def _json_response(response: Any, message: Message) -> Any:
-    headers = [*_kept_headers(response), ("content-type", _JSON)]
-    return httpx.Response(200, headers=headers, content=json.dumps(message).encode())
+    return httpx.Response(200, headers=_headers(response, _JSON), content=json.dumps(message).encode())
 
 
 def _stream_response(response: Any, stream: Any) -> Any:
-    return httpx.Response(200, headers=[*_kept_headers(response), ("content-type", _SSE)], stream=stream)
+    return httpx.Response(200, headers=_headers(response, _SSE), stream=stream)

@@ -44,3 +44,27 @@ def while_others_wait(odd: Callable[[Asked], object]) -> Callable[[Asked], objec
         return odd(asked) if asked.tool == "odd" else False
 
     return answer
+
+
+@pytest.mark.parametrize("value", ["小明", "é"])
+@pytest.mark.parametrize("name", ["X_Author", "Set_Cookie"])
+async def test_a_chinese_name_in_a_header_ended_the_session_and_the_call_beside(
+    write_config: Write, name: str, value: str
+) -> None:
+    def answer(asked: Asked) -> bool:
+        plain = "Set_Cookie" if name == "X_Author" else "X_Plain"
+        return asked.reply(200, asked.result("done"), **{name: f"u={value}; Path=/", plain: "lb=2; Path=/"})
+
+    with raw_server(while_others_wait(answer)) as server:
+        async with Bridge(load_config(write_config(at(server.url, session="shared")))) as bridge:
+            assert await beside(bridge) == ("done", "hello")
+            assert await outcome(bridge) == "done"
+            assert server.count("initialize") == 1
+        sent = server.asked[-1][3].get("cookie", "")
+        assert sent == ("lb=2" if name == "X_Author" else "")  # what keeps us at one of several servers
+
+
+async def test_a_session_id_that_is_no_ascii_is_told_as_that(write_config: Write) -> None:
+    with raw_server(session_id="é") as server:
+        async with Bridge(load_config(write_config(at(server.url)))) as bridge:
+            assert f"the Mcp-Session-Id of {server.url} has other characters" in bridge.status()[0].reason

@@ -171,8 +171,8 @@ class RawServer:
 def raw_server(
     odd: Callable[[Asked], object] = lambda asked: False, *, old: bool = False, session_id: str = "s-1"
 ) -> Iterator[RawServer]:
-    """Run a server for the length of a test; `odd` is asked of calls of the tool `odd` alone."""
-    server = RawServer(lambda asked: odd(asked) if asked.tool == "odd" else False, old=old, session_id=session_id)
+    """Run a server for the length of a test."""
+    server = RawServer(odd, old=old, session_id=session_id)
     try:
         yield server
     finally:
