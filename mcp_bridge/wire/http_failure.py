@@ -28,6 +28,8 @@ NEVER_RETRY = frozenset({401, 403})
 _PROXY_AUTHENTICATION = 407
 _DOUBTFUL = frozenset({400, 401, 410})
 """Statuses that servers give for a session they have forgotten, though it should be 404."""
+_NO_SESSION = -32001
+"""What the official SDKs give for an unknown session, and others for anything that is not found."""
 _FORGOTTEN = re.compile(
     r"\b(unknown|invalid|missing|expired|no valid|no transport)\b.{0,30}\bsession"
     r"|\bsession.{0,20}\b(not found|(not|n't) exist|unknown|invalid|missing|expired|terminated|required)\b"
@@ -80,16 +82,26 @@ def is_doubtful(status: int, text: str) -> bool:
     return status in _DOUBTFUL or _FORGOTTEN.search(text) is not None
 
 
+def is_forgotten(error: Mapping[str, Any]) -> bool:
+    """Tell whether a JSON-RPC error says that the session is unknown, by its words or by the code that SDKs have."""
+    text = str(error.get("message", ""))
+    return _FORGOTTEN.search(text) is not None or (error.get("code") == _NO_SESSION and "session" in text.lower())
+
+
+def phrase(status: int) -> str:
+    """Return a status with its name, `404 Not Found`."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
 def from_status(
     status: int, url: str, *, detail: str = "", expired: bool = False, doubtful: bool = False
 ) -> HttpFailure:
     """Return the failure that an HTTP status is; `detail` is the server's own cleaned text."""
-    try:
-        phrase = f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        phrase = str(status)
-    text = f"{phrase} from {public_url(url)}"
-    if detail and detail.lower() not in phrase.lower():
+    text = f"{phrase(status)} from {public_url(url)}"
+    if detail and detail.lower() not in phrase(status).lower():
         text += f": {detail}"
     if status in _HINTS and not expired:
         text += f"; {_HINTS[status]}"

@@ -19,7 +19,7 @@ from ..cleaning import clean_label, truncate
 from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
-from .http_failure import HttpFailure, from_exception, from_status, is_doubtful
+from .http_failure import HttpFailure, from_exception, from_status, is_doubtful, is_forgotten, phrase
 from .http_stream import (
     DETAIL_CHARS,
     EventInjection,
@@ -74,11 +74,11 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         except httpx.ProxyError as error:
             text = f"the proxy {public_url(self._proxy or '')} lets nobody through to {public_url(str(request.url))}"
             return self._failed(request, waiting, HttpFailure(f"{text}: {error}", cause="proxy"))
-        except (httpx.HTTPError, asyncio.TimeoutError, OSError) as error:
+        except Exception as error:  # whatever it is, a request without an answer would end the session or wait for ever
             return self._failed(request, waiting, from_exception(error, str(request.url), self._proxy))
         try:
             return await self._answer(request, waiting, response)
-        except (httpx.HTTPError, OSError) as error:
+        except Exception as error:
             await response.aclose()
             return self._failed(request, waiting, from_exception(error, str(request.url)))
 
@@ -100,11 +100,9 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         for _ in range(MAX_REDIRECTS):
             response = await self._network.handle_async_request(request)
             response.request = request
-            target = urljoin(str(request.url), response.headers.get("location", ""))
             kept = response.status_code in (307, 308) or request.method == "GET"
-            if not response.is_redirect or not kept or origin(target) != origin(str(request.url)):
-                return response
-            if urlsplit(target).username is not None:
+            target = _target(response) if response.is_redirect and kept else ""
+            if not target or origin(target) != origin(str(request.url)) or urlsplit(target).username is not None:
                 return response
             await response.aclose()
             request = _moved(request, target)
@@ -113,10 +111,12 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
     async def _answer(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
         status, kind = response.status_code, response.headers.get("content-type", "").lower()
         if response.is_redirect:
-            location = response.headers.get("location", "")
             await response.aclose()
-            place = public_url(urljoin(str(request.url), location))[:DETAIL_CHARS]
+            place = truncate(public_url(_target(response)), DETAIL_CHARS)
             text = f"redirected to another place, {place}; put that into url if it is right"
+            if not place:
+                where = "an address that cannot be read" if "location" in response.headers else "no address"
+                text = f"{phrase(status)} from {public_url(str(request.url))}, a redirect to {where}"
             return self._failed(request, waiting, HttpFailure(text, status, cause="redirect"))
         if status >= 400:
             return await self._refused(request, waiting, response)
@@ -149,9 +149,9 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         own = next((one for one in parse_line(body).messages if isinstance(one.get("error"), dict)), None)
         status = response.status_code
         in_session = _SESSION in request.headers
-        expired = status == 404 and in_session
         # A server that names the call has looked at it; its words may be about a session of its own.
         names_call = own is not None and waiting is not None and str(own.get("id")) == str(waiting.id)
+        expired = status == 404 and in_session and (not names_call or own is None or is_forgotten(own["error"]))
         said = body.decode("utf-8", "replace")
         doubtful = in_session and not expired and not names_call and is_doubtful(status, said)
         if own is not None and waiting is not None and status in (400, 404, 422, 500) and not (expired or doubtful):
@@ -195,6 +195,17 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             if parsed.broken is not None:
                 reason = f"the server's answer cannot be used: {parsed.broken.reason}"
         return error_message(waiting.id, reason)
+
+
+def _target(response: Any) -> str:
+    """Return where a redirect leads, "" if it does not say that in a form that can be read."""
+    location = response.headers.get("location", "")
+    try:
+        address = urljoin(str(response.request.url), location)
+        origin(address)
+        return str(httpx.URL(address)) if location else ""
+    except (ValueError, httpx.InvalidURL):
+        return ""
 
 
 def _moved(request: Any, url: Any) -> Any:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
+from mcp_bridge._sdk import httpx
+from mcp_bridge.wire.http_failure import failure_in
+from mcp_bridge.wire.http_guard import HttpGuard
 
 from ..conftest import GENEROUS
 from ..servers.http_raw import Asked, raw_server
@@ -68,3 +73,103 @@ async def test_a_session_id_that_is_no_ascii_is_told_as_that(write_config: Write
     with raw_server(session_id="é") as server:
         async with Bridge(load_config(write_config(at(server.url)))) as bridge:
             assert f"the Mcp-Session-Id of {server.url} has other characters" in bridge.status()[0].reason
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "said"),
+    [
+        (307, "http://[bad", "307 Temporary Redirect from {url}, a redirect to an address that cannot be read"),
+        (307, "http://127.0.0.1:99999/mcp", "a redirect to an address that cannot be read"),
+        (308, "http://127.0.0.1:abc/mcp", "a redirect to an address that cannot be read"),
+        (307, "/a\x7f", "a redirect to an address that cannot be read"),
+        (302, "http://[bad", "302 Found"),
+        (300, "", "300 Multiple Choices from {url}, a redirect to no address"),
+        (304, "", "304 Not Modified from {url}, a redirect to no address"),
+        (200, "http://[bad", "done"),
+    ],
+)
+async def test_an_address_that_nobody_can_read_ended_the_session_and_the_call_beside(
+    write_config: Write, status: int, location: str, said: str
+) -> None:
+    def answer(asked: Asked) -> bool:
+        headers = {"Location": location} if location else {}
+        return asked.reply(status, b"" if status == 304 else asked.result("done"), **headers)
+
+    with raw_server(while_others_wait(answer)) as server:
+        async with Bridge(load_config(write_config(at(server.url, session="shared")))) as bridge:
+            told, other = await beside(bridge)
+            assert said.format(url=server.url) in told
+            assert told.startswith("unavailable") == (status != 200)
+            assert other == "hello"
+            assert await outcome(bridge, "echo") == "hello"
+            assert server.count("initialize") == 1
+
+
+async def test_an_address_that_nobody_can_read_kept_a_call_of_an_old_server_waiting_for_its_limit(
+    write_config: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    def redirected(asked: Asked) -> bool:
+        return asked.tool == "odd" and asked.reply(307, Location="http://[bad")
+
+    with raw_server(redirected, old=True) as server:
+        async with Bridge(load_config(write_config(at(server.url, transport="sse", session="shared")))) as bridge:
+            began = time.monotonic()
+            assert "a redirect to an address that cannot be read" in await outcome(bridge)
+            assert time.monotonic() - began < GENEROUS / 3  # moments; its limit is 60 s
+            assert await outcome(bridge, "echo") == "hello"
+            assert server.count("initialize") == 1
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("oops"), httpx.InvalidURL("oops"), UnicodeError("oops")])
+@pytest.mark.parametrize("place", ["request", "answer"])
+async def test_whatever_goes_wrong_on_our_side_a_request_gets_an_answer(error: Exception, place: str) -> None:
+    class Network:
+        async def handle_async_request(self, request: Any) -> Any:
+            if place == "request":
+                raise error
+            return httpx.Response(200, stream=Body())
+
+    class Body(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"{"
+            raise error
+
+        async def aclose(self) -> None:
+            pass
+
+    url = "http://127.0.0.1/mcp"
+    guard = HttpGuard(Network(), url, limit=1000)
+    asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    answer = json.loads(await (await guard.handle_async_request(httpx.Request("POST", url, json=asked))).aread())
+    assert answer["id"] == 7
+    failure = failure_in(answer["error"]["data"])
+    assert failure is not None
+    assert failure.text == f"no answer from {url}: oops"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "made"),
+    [
+        ("mail sent, but order 17 not found", -32000, 1),
+        ("no such order", -32001, 1),
+        ("Session not found", -32600, 2),
+        ("cannot use that session", -32001, 2),
+    ],
+)
+async def test_a_404_that_names_the_call_made_the_tool_run_twice(
+    write_config: Write, text: str, code: int, made: int
+) -> None:
+    runs = 0
+
+    def refuse(asked: Asked) -> bool:
+        nonlocal runs
+        runs += asked.tool == "odd"
+        return asked.tool == "odd" and asked.reply(404, asked.error(text, code))
+
+    with raw_server(refuse) as server:
+        async with Bridge(load_config(write_config(at(server.url)))) as bridge:
+            told = await outcome(bridge)
+            assert told.startswith("tool error" if made == 1 else "unavailable")
+            assert text in told
+            assert runs == made
