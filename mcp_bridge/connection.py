@@ -157,7 +157,7 @@ class Connection:
         except asyncio.CancelledError:
             self._fail(ServerUnavailable("the session was closed", server=self.server))
         except Exception as error:  # a fault of ours or the SDK's must cost this session alone
-            text = truncate(clean_label(self._redact(f"{type(error).__name__}: {error}")), _TEXT_CHARS)
+            text = truncate(self._redact(clean_label(f"{type(error).__name__}: {error}")), _TEXT_CHARS)
             logger.debug("session of '%s' failed", self.server, exc_info=True)
             self._fail(ServerUnavailable(f"the session failed during {self._talk.phase}: {text}", server=self.server))
         finally:

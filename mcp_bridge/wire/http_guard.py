@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from .. import _sdk
-from ..cleaning import clean_label, truncate
+from ..cleaning import clean_label, decoded, truncate
 from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
@@ -51,8 +52,16 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
     """
 
     def __init__(
-        self, network: Any, url: str, *, limit: int, injection: EventInjection | None = None, proxy: str | None = None
+        self,
+        network: Any,
+        url: str,
+        *,
+        limit: int,
+        injection: EventInjection | None = None,
+        proxy: str | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
+        self.redact = redact
         self._network = network
         self._proxy = proxy
         self._public, self._full = httpx.URL(public_url(url)), httpx.URL(url).copy_with(userinfo=b"")
@@ -109,10 +118,11 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         return response
 
     async def _answer(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
-        status, kind = response.status_code, response.headers.get("content-type", "").lower()
+        status, said = response.status_code, response.headers.get("content-type", "")
+        kind, said = said.lower(), self._fit(said)
         if response.is_redirect:
             await response.aclose()
-            place = truncate(public_url(_target(response)), DETAIL_CHARS)
+            place = self._fit(public_url(_target(response)))
             text = f"redirected to another place, {place}; put that into url if it is right"
             if not place:
                 where = "an address that cannot be read" if "location" in response.headers else "no address"
@@ -127,7 +137,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         if request.method == "GET" and self._injection is not None:
             if not kind.startswith(_SSE):
                 await response.aclose()
-                text = f"{request.url.host} answered with '{kind[:80]}' instead of an event stream"
+                text = f"{request.url.host} answered with '{said}' instead of an event stream"
                 return self._failed(request, None, HttpFailure(text, status, cause="content"))
             return _stream_response(
                 response, InjectedStream(response, self._note, self._injection, self._limit, self.parcels)
@@ -141,7 +151,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             await response.aclose()
             return httpx.Response(202, headers=_headers(response, _PLAIN))
         body = await _read(response, self._limit)
-        return _json_response(response, self._read_json(body, waiting, status, kind))
+        return _json_response(response, self._read_json(body, waiting, status, said))
 
     async def _refused(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
         """Turn a status of 400 and above into the failure of the request."""
@@ -152,7 +162,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         # A server that names the call has looked at it; its words may be about a session of its own.
         names_call = own is not None and waiting is not None and str(own.get("id")) == str(waiting.id)
         expired = status == 404 and in_session and (not names_call or own is None or is_forgotten(own["error"]))
-        said = body.decode("utf-8", "replace")
+        said = decoded(body)
         doubtful = in_session and not expired and not names_call and is_doubtful(status, said)
         if own is not None and waiting is not None and status in (400, 404, 422, 500) and not (expired or doubtful):
             message = standard_form({**own, "id": waiting.id}, waiting.id, waiting.method)
@@ -160,8 +170,8 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
                 return _json_response(response, message)
         is_plain = response.headers.get("content-type", "").lower().startswith(_PLAIN)
         detail = str(own["error"].get("message", "")) if own else said * is_plain
-        detail = truncate(clean_label(detail), DETAIL_CHARS)
-        failure = from_status(status, str(request.url), detail=detail, expired=expired, doubtful=doubtful)
+        url = str(request.url)
+        failure = from_status(status, url, detail=self._fit(detail), expired=expired, doubtful=doubtful)
         return self._failed(request, waiting, failure)
 
     def _failed(self, request: Any, waiting: Waiting | None, failure: HttpFailure) -> Any:
@@ -172,13 +182,17 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         if waiting is not None and self._injection is not None:
             self._injection.fail(waiting, failure)
             return httpx.Response(202)
-        logger.debug("%s %s: %s", request.method, request.url.path, failure.text)
+        logger.debug("%s %s: %s", request.method, request.url.path, self.redact(failure.text))
         if request.method == "POST":
             return httpx.Response(202)  # a notification: nobody waits, and the session must go on
         if request.method == "DELETE":
             return httpx.Response(405)  # to the SDK: the server does not want to be told
         self.failure = failure
         return httpx.Response(failure.status if (failure.status or 0) >= 400 else 405)
+
+    def _fit(self, text: str) -> str:
+        """Return words of the server fit to be shown: cleaned, then masked, then cut."""
+        return truncate(self.redact(clean_label(text)), DETAIL_CHARS)
 
     def _read_json(self, body: bytes | None, waiting: Waiting, status: int, kind: str) -> Message:
         """Return the answer in a body, or an error that says what was there instead."""
@@ -190,7 +204,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
                 answer = standard_form(message, waiting.id, waiting.method)
                 if answer is not None and answer.get("id") == waiting.id and "method" not in answer:
                     return answer
-            what = "no answer in it" if not kind or kind.startswith(_JSON) else f"'{kind[:80]}'"
+            what = "no answer in it" if not kind or kind.lower().startswith(_JSON) else f"'{kind}'"
             reason = f"the server answered {status} with {what if body else 'nothing'}"
             if parsed.broken is not None:
                 reason = f"the server's answer cannot be used: {parsed.broken.reason}"

@@ -39,7 +39,8 @@ class Waiting:
 class EventInjection:
     """Puts answers into an open event stream that the server itself cannot give any more (old SSE)."""
 
-    def __init__(self, url: str, prefix: str) -> None:
+    def __init__(self, url: str, prefix: str, redact: Callable[[str], str] = str) -> None:
+        self.redact = redact
         self._url = url
         self._prefix = prefix.rstrip("/")
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -191,7 +192,7 @@ class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
             return []
         messages, doubt = _messages(event, self._injection.waiting)
         if doubt:
-            logger.debug("an error that names no request: %s", doubt)
+            logger.debug("an error that names no request: %s", self._injection.redact(doubt))
         return [message_event(self._parcels.wrap(message)) for message in messages]
 
 
@@ -221,7 +222,7 @@ def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message],
         named = message.get("id") is not None
         owner = waiting.get(str(message.get("id"))) or (None if named else only)
         if "method" not in message and not named and "result" not in message:
-            doubt = clean_label(str((message.get("error") or {}).get("message", "")))[:DETAIL_CHARS]
+            doubt = truncate(clean_label(str((message.get("error") or {}).get("message", ""))), DETAIL_CHARS)
             continue
         answer = standard_form(message, owner.id if owner else None, owner.method if owner else "")
         if answer is not None:

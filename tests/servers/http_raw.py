@@ -155,9 +155,7 @@ class RawServer:
                 info = {"name": "raw", "version": "1"}
                 version = asked.message["params"]["protocolVersion"]
                 capabilities: Json = {"tools": {}}
-                return asked.own(
-                    result={"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
-                )
+                return asked.own(result={"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
             case "tools/list":
                 tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("odd", "echo")]
                 return asked.own(result={"tools": tools})
