@@ -13,7 +13,7 @@ import json
 import logging
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from .. import _sdk
 from ..cleaning import clean_label, decoded, truncate
@@ -27,10 +27,11 @@ from .http_stream import (
     EventStream,
     InjectedStream,
     Parcels,
-    Waiting,
     error_message,
-    origin,
+    message_event,
 )
+from .redirect import not_followed, origin, redirect_target
+from .resumption import ATTEMPTS, Resumption, Resumptions, Waiting
 
 httpx = _sdk.httpx
 logger = logging.getLogger(__name__)
@@ -39,10 +40,18 @@ MAX_REDIRECTS = 5
 DELETE_SECONDS = 2.0
 """How long the end of a session may take to be told to the server."""
 DETAIL_BYTES = 64 * 1024
-_SESSION = "mcp-session-id"
+_SESSION, _LAST_EVENT = "mcp-session-id", "last-event-id"
 _KEPT_HEADERS = frozenset({_SESSION.encode(), b"set-cookie"})
 """What the SDK and its client look at, in lower case; they send it back, which they can only if it is ASCII."""
 _JSON, _SSE, _PLAIN = "application/json", "text/event-stream", "text/plain"
+
+
+class _Failed(Exception):
+    """Carries what went wrong with one request to where that is answered."""
+
+    def __init__(self, failure: HttpFailure) -> None:
+        super().__init__(failure.text)
+        self.failure = failure
 
 
 class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
@@ -68,41 +77,54 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         self._limit = limit
         self._injection = injection
         self.parcels = Parcels()
+        self._resumptions = Resumptions()
         self.failure: HttpFailure | None = None
 
     async def handle_async_request(self, request: Any) -> Any:
-        waiting = _waiting(request)
-        request = self._addressed(request)
+        waiting, resumed = _waiting(request), self._resumptions.find(request.headers.get(_LAST_EVENT))
         if waiting is not None and self._injection is not None:
             self._injection.waiting[str(waiting.id)] = waiting
         try:
-            sent = self._send(request)
-            if request.method == "DELETE":
-                sent = asyncio.wait_for(sent, DELETE_SECONDS)
-            response = await sent
+            return await self._exchange(self._addressed(request, resumed), waiting, resumed)
+        except _Failed as failed:
+            failure = failed.failure
         except httpx.ProxyError as error:
             text = f"the proxy {public_url(self._proxy or '')} lets nobody through to {public_url(str(request.url))}"
-            return self._failed(request, waiting, HttpFailure(f"{text}: {error}", cause="proxy"))
+            failure = HttpFailure(f"{text}: {error}", cause="proxy")
         except Exception as error:  # whatever it is, a request without an answer would end the session or wait for ever
-            return self._failed(request, waiting, from_exception(error, str(request.url), self._proxy))
-        try:
-            return await self._answer(request, waiting, response)
-        except Exception as error:
-            await response.aclose()
-            return self._failed(request, waiting, from_exception(error, str(request.url)))
+            failure = from_exception(error, str(request.url), self._proxy)
+        return self._failed(request, waiting, failure) if resumed is None else self._not_resumed(resumed, failure)
 
     async def aclose(self) -> None:
         await self._network.aclose()
+
+    async def _exchange(self, request: Any, waiting: Waiting | None, resumed: Resumption | None) -> Any:
+        """Send a request and return the answer for the SDK. Raises `_Failed`, and what the network raises."""
+        sent = self._send(request)
+        if request.method == "DELETE":
+            sent = asyncio.wait_for(sent, DELETE_SECONDS)
+        response = await sent
+        try:
+            return await self._answer(request, waiting, resumed, response)
+        except Exception:
+            await response.aclose()
+            raise
 
     def _note(self, failure: HttpFailure) -> None:
         """Keep the first failure that belonged to no request."""
         self.failure = self.failure or failure
 
-    def _addressed(self, request: Any) -> Any:
+    def _addressed(self, request: Any, resumed: Resumption | None) -> Any:
         """Return the request to where it really goes: the SDK and its client log addresses, so they know no query."""
         if request.method == "POST" and self._injection is not None and self._injection.target is not None:
             return _moved(request, self._injection.target)
-        return _moved(request, self._full) if request.url == self._public else request
+        if request.url == self._public:
+            request = _moved(request, self._full)
+        if resumed is not None:
+            name = _LAST_EVENT.encode()
+            kept = [(key, value) for key, value in request.headers.raw if key.lower() != name]
+            request.headers = httpx.Headers([*kept, (name, resumed.event_id.encode())])
+        return request
 
     async def _send(self, request: Any) -> Any:
         """Send a request, following redirects within its origin that keep its method."""
@@ -110,40 +132,34 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             response = await self._network.handle_async_request(request)
             response.request = request
             kept = response.status_code in (307, 308) or request.method == "GET"
-            target = _target(response) if response.is_redirect and kept else ""
+            target = redirect_target(response) if response.is_redirect and kept else ""
             if not target or origin(target) != origin(str(request.url)) or urlsplit(target).username is not None:
                 return response
             await response.aclose()
             request = _moved(request, target)
         return response
 
-    async def _answer(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
+    async def _answer(self, request: Any, waiting: Waiting | None, resumed: Resumption | None, response: Any) -> Any:
         status, said = response.status_code, response.headers.get("content-type", "")
         kind, said = said.lower(), self._fit(said)
         if response.is_redirect:
-            await response.aclose()
-            place = self._fit(public_url(_target(response)))
-            text = f"redirected to another place, {place}; put that into url if it is right"
-            if not place:
-                where = "an address that cannot be read" if "location" in response.headers else "no address"
-                text = f"{phrase(status)} from {public_url(str(request.url))}, a redirect to {where}"
-            return self._failed(request, waiting, HttpFailure(text, status, cause="redirect"))
+            raise _Failed(HttpFailure(self._fit(not_followed(response)), status, cause="redirect"))
         if status >= 400:
             return await self._refused(request, waiting, response)
         if not _is_visible(response.headers.get(_SESSION, "")):
-            await response.aclose()
             text = f"the Mcp-Session-Id of {public_url(str(request.url))} has other characters than visible ASCII"
-            return self._failed(request, waiting, HttpFailure(text, status, cause="content"))
+            raise _Failed(HttpFailure(text, status, cause="content"))
+        needs_stream = request.method == "GET" and (resumed is not None or self._injection is not None)
+        if needs_stream and not kind.startswith(_SSE):
+            text = f"{request.url.host} answered with '{said}' instead of an event stream"
+            raise _Failed(HttpFailure(text, status, cause="content"))
         if request.method == "GET" and self._injection is not None:
-            if not kind.startswith(_SSE):
-                await response.aclose()
-                text = f"{request.url.host} answered with '{said}' instead of an event stream"
-                return self._failed(request, None, HttpFailure(text, status, cause="content"))
             return _stream_response(
                 response, InjectedStream(response, self._note, self._injection, self._limit, self.parcels)
             )
         if kind.startswith(_SSE):
-            return _stream_response(response, EventStream(response, waiting, self._limit, self.parcels))
+            stream = EventStream(response, waiting, self._limit, self.parcels, self._resumptions, resumed)
+            return _stream_response(response, stream)
         if request.method == "DELETE":
             await response.aclose()
             return httpx.Response(204)
@@ -154,7 +170,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         return _json_response(response, self._read_json(body, waiting, status, said))
 
     async def _refused(self, request: Any, waiting: Waiting | None, response: Any) -> Any:
-        """Turn a status of 400 and above into the failure of the request."""
+        """Return the tool's own error that came with a status of 400 and above. Raises `_Failed` if there is none."""
         body = await _read(response, DETAIL_BYTES) or b""
         own = next((one for one in parse_line(body).messages if isinstance(one.get("error"), dict)), None)
         status = response.status_code
@@ -171,8 +187,7 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         is_plain = response.headers.get("content-type", "").lower().startswith(_PLAIN)
         detail = str(own["error"].get("message", "")) if own else said * is_plain
         url = str(request.url)
-        failure = from_status(status, url, detail=self._fit(detail), expired=expired, doubtful=doubtful)
-        return self._failed(request, waiting, failure)
+        raise _Failed(from_status(status, url, detail=self._fit(detail), expired=expired, doubtful=doubtful))
 
     def _failed(self, request: Any, waiting: Waiting | None, failure: HttpFailure) -> Any:
         """Return what the SDK is given for a request that failed."""
@@ -187,8 +202,21 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             return httpx.Response(202)  # a notification: nobody waits, and the session must go on
         if request.method == "DELETE":
             return httpx.Response(405)  # to the SDK: the server does not want to be told
-        self.failure = failure
+        if self._injection is not None:  # without its stream an old session is over; another may have none
+            self.failure = failure
         return httpx.Response(failure.status if (failure.status or 0) >= 400 else 405)
+
+    def _not_resumed(self, resumed: Resumption, failure: HttpFailure) -> Any:
+        """Return what the SDK gets where the rest of a stream cannot be had: another chance, or the end of its call."""
+        resumed.failures += 1
+        if failure.status is None and resumed.failures < ATTEMPTS:
+            return httpx.Response(503)
+        self._resumptions.close(resumed)
+        why = failure.text if failure.status is None else f"the server answers {phrase(failure.status)}"
+        text = f"the connection was lost before the answer, and the rest cannot be had: {why}"
+        error = HttpFailure(text, cause=failure.cause).as_error()
+        message = message_event({"jsonrpc": "2.0", "id": resumed.waiting.id, "error": error})
+        return httpx.Response(200, headers=_headers(None, _SSE), content=message)
 
     def _fit(self, text: str) -> str:
         """Return words of the server fit to be shown: cleaned, then masked, then cut."""
@@ -209,17 +237,6 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
             if parsed.broken is not None:
                 reason = f"the server's answer cannot be used: {parsed.broken.reason}"
         return error_message(waiting.id, reason)
-
-
-def _target(response: Any) -> str:
-    """Return where a redirect leads, "" if it does not say that in a form that can be read."""
-    location = response.headers.get("location", "")
-    try:
-        address = urljoin(str(response.request.url), location)
-        origin(address)
-        return str(httpx.URL(address)) if location else ""
-    except (ValueError, httpx.InvalidURL):
-        return ""
 
 
 def _moved(request: Any, url: Any) -> Any:

@@ -8,7 +8,6 @@ import json
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -18,22 +17,21 @@ from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
 from .http_failure import CODE, HttpFailure, from_exception
+from .redirect import origin
+from .resumption import Resumption, Resumptions, Waiting
 from .sse import Event, EventReader, encode_event
 
 httpx = _sdk.httpx
 logger = logging.getLogger(__name__)
 
 DETAIL_CHARS = 200
+LEAST_RETRY_MS = 1000
+"""The least pause before the standing stream of a session is opened again, whatever the server wants."""
+CALL_RETRY_MS = 200
+"""The same for the rest of an answer, for which somebody waits."""
+_RETRY_DIGITS = 8
 PARCEL_CHARS = 256 * 1024
 """Messages of more JSON text than this do not go through the SDK."""
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """The JSON-RPC request that an HTTP request carries."""
-
-    id: Any
-    method: str
 
 
 class EventInjection:
@@ -97,15 +95,29 @@ class Parcels:
 
 
 class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
-    """An event stream of the server, rewritten; it ends with an answer to the request that it was for."""
+    """An event stream of the server, rewritten; it ends with an answer to the request that it was for.
 
-    def __init__(self, response: Any, waiting: Waiting | None, limit: int, parcels: Parcels) -> None:
+    `resumed` is the request whose earlier stream it goes on with.
+    """
+
+    def __init__(
+        self,
+        response: Any,
+        waiting: Waiting | None,
+        limit: int,
+        parcels: Parcels,
+        resumptions: Resumptions,
+        resumed: Resumption | None = None,
+    ) -> None:
+        waiting = resumed.waiting if resumed is not None else waiting
+        self._resumptions = resumptions
+        self._resumption = resumed or (resumptions.new(waiting) if waiting is not None else None)
         self._response = response
         self._parcels = parcels
         self._waiting = {str(waiting.id): waiting} if waiting is not None else {}
         self._for_one = waiting is not None
         self._reader = EventReader(limit)
-        self._resumable = False
+        self._resumable = resumed is not None
         self._reason = "the stream ended without an answer"
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -117,7 +129,7 @@ class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
             for event in self._reader.feed(b""):
                 for piece in self._rewrite(event):
                     yield piece
-        except (httpx.HTTPError, OSError) as error:
+        except Exception as error:  # ours, too: the SDK 1.x leaves the caller of a broken stream waiting
             self._reason = f"the connection was lost before the answer: {error or type(error).__name__}"
         # With an event id the SDK asks the server to go on where it stopped.
         for waiting in self._waiting.values() if not self._resumable else ():
@@ -128,17 +140,25 @@ class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
         await self._response.aclose()
 
     def _rewrite(self, event: Event) -> list[bytes]:
-        self._resumable = self._resumable or event.id is not None
-        if event.name != "message":
-            return []
+        event.retry = _pause(event.retry, CALL_RETRY_MS if self._for_one else LEAST_RETRY_MS)
+        if event.id and self._resumption is not None:
+            self._resumable = True
+            self._resumptions.note(self._resumption, event.id)
+            event.id = self._resumption.name
+        messages = self._messages(event) if event.name == "message" else []
+        if self._resumption is not None and not self._waiting:
+            self._resumptions.close(self._resumption)
+        if not messages and event.id is not None:
+            return [encode_event(Event(id=event.id, retry=event.retry))]
+        return [message_event(self._parcels.wrap(message), event) for message in messages]
+
+    def _messages(self, event: Event) -> list[Message]:
         awaited = dict(self._waiting)
         messages, doubt = _messages(event, self._waiting)
         self._reason = doubt or self._reason
         if self._for_one:  # the SDK takes any answer for the end of the stream: only the right one may pass
             messages = [one for one in messages if "method" in one or str(one.get("id")) in awaited]
-        if not messages and event.id is not None:
-            return [encode_event(Event(id=event.id, retry=event.retry))]
-        return [message_event(self._parcels.wrap(message), event) for message in messages]
+        return messages
 
 
 class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
@@ -175,17 +195,29 @@ class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
                 for event in self._reader.feed(chunk) if chunk else ():
                     for piece in self._rewrite(event):
                         queue.put_nowait(piece)
-        except (httpx.HTTPError, OSError) as error:
+            if self._injection.target is None:
+                self._fail(HttpFailure("the event stream ended before its `endpoint` event", cause="content"))
+        except Exception as error:  # the first failure counts: what `_rewrite` has told goes before this
             self._fail(from_exception(error, str(self._response.url)))
         finally:
             queue.put_nowait(None)
 
     def _rewrite(self, event: Event) -> list[bytes]:
         if event.name == "endpoint":
-            address = self._injection.endpoint(event.data)
+            if self._injection.target is not None:
+                return []  # the SDK takes one only, and another for the end of the session
+            try:
+                address = self._injection.endpoint(event.data)
+            except ValueError as error:
+                text = f"the server wants its messages at an address that cannot be used: {public_url(event.data)}"
+                self._fail(
+                    HttpFailure(truncate(self._injection.redact(clean_label(text)), 2 * DETAIL_CHARS), cause="content")
+                )
+                raise OSError(text) from error
             if address is None:
                 text = f"the server wants its messages at another origin: {public_url(event.data)}"
-                self._fail(HttpFailure(truncate(clean_label(text), DETAIL_CHARS), 403, cause="redirect"))
+                text = truncate(self._injection.redact(clean_label(text)), DETAIL_CHARS)
+                self._fail(HttpFailure(text, 403, cause="redirect"))
                 raise OSError(text)
             return [encode_event(Event("endpoint", address))]
         if event.name != "message":
@@ -194,6 +226,13 @@ class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
         if doubt:
             logger.debug("an error that names no request: %s", self._injection.redact(doubt))
         return [message_event(self._parcels.wrap(message)) for message in messages]
+
+
+def _pause(retry: str | None, least: int) -> str | None:
+    """Return how many milliseconds the SDK is to wait before it asks for a stream again, if a server has said that."""
+    if retry is None:
+        return None
+    return str(max(int(retry), least)) if len(retry) < _RETRY_DIGITS else None
 
 
 def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message], str]:
@@ -239,10 +278,3 @@ def error_message(request_id: Any, text: str) -> Message:
 def message_event(message: Message, event: Event | None = None) -> bytes:
     event = event or Event()
     return encode_event(Event("message", json.dumps(message), event.id, event.retry))
-
-
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port; an upgrade to https on the same host counts as the same."""
-    parts = urlsplit(url)
-    default = {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, (parts.hostname or "").lower(), parts.port or default

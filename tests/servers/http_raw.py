@@ -95,6 +95,8 @@ class RawServer:
     def down(self) -> None:
         """Take no connection any more."""
         self._over.set()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # also the one that is being waited for
         self._socket.close()
 
     def tell(self, event: str) -> None:
