@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from .. import _sdk
 from ..cleaning import clean_label, decoded, truncate
+from ..errors import Cause
 from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
@@ -28,6 +29,7 @@ from .http_stream import (
     InjectedStream,
     Parcels,
     error_message,
+    is_json,
     message_event,
 )
 from .redirect import not_followed, origin, redirect_target
@@ -223,20 +225,22 @@ class HttpGuard(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         return truncate(self.redact(clean_label(text)), DETAIL_CHARS)
 
     def _read_json(self, body: bytes | None, waiting: Waiting, status: int, kind: str) -> Message:
-        """Return the answer in a body, or an error that says what was there instead."""
+        """Return the answer in a body, or why a message there cannot be used. Raises `_Failed` if there is none."""
         if body is None:
-            reason = f"the server's answer is longer than {self._limit} bytes"
-        else:
-            parsed = parse_line(body.replace(b"\n", b" "))
-            for message in parsed.messages:
-                answer = standard_form(message, waiting.id, waiting.method)
-                if answer is not None and answer.get("id") == waiting.id and "method" not in answer:
-                    return answer
-            what = "no answer in it" if not kind or kind.lower().startswith(_JSON) else f"'{kind}'"
-            reason = f"the server answered {status} with {what if body else 'nothing'}"
-            if parsed.broken is not None:
-                reason = f"the server's answer cannot be used: {parsed.broken.reason}"
-        return error_message(waiting.id, reason)
+            return error_message(waiting.id, f"the server's answer is longer than {self._limit} bytes")
+        parsed = parse_line(body.replace(b"\n", b" "))
+        for message in parsed.messages:
+            answer = standard_form(message, waiting.id, waiting.method)
+            if answer is not None and answer.get("id") == waiting.id and "method" not in answer:
+                return answer
+        if parsed.broken is not None and is_json(body):
+            return error_message(waiting.id, f"the server's answer cannot be used: {parsed.broken.reason}")
+        what = "no answer in it" if is_json(body) else "broken JSON"
+        what = what if not kind or kind.lower().startswith(_JSON) else f"'{kind}'"
+        text = f"the server answered {status} with {what if body else 'nothing'}, which is no MCP"
+        hint = "check the url, and what stands before the server: a login page, a proxy"
+        cause: Cause = "initialize" if waiting.method == "initialize" else "content"
+        raise _Failed(HttpFailure(f"{text}; {hint}", status, cause=cause))
 
 
 def _moved(request: Any, url: Any) -> Any:

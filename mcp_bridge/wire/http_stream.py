@@ -8,11 +8,12 @@ import json
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from .. import _sdk
-from ..cleaning import clean_label, truncate
+from ..cleaning import clean_label, decoded, truncate
 from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
@@ -248,13 +249,16 @@ def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message],
         reason = f"the server's answer is too long ({event.too_long.size} bytes)"
         found: list[Message] = [error_message(owner_id, reason)]
     else:
-        parsed = parse_line(event.data.encode("utf-8", "replace").replace(b"\n", b" "))
+        data = event.data.encode("utf-8", "replace").replace(b"\n", b" ")
+        parsed = parse_line(data)
         found = parsed.messages
-        if parsed.broken is not None:
-            owner_id = parsed.broken.id if parsed.broken.id is not None or only is None else only.id
+        named = parsed.broken.id if parsed.broken is not None else None
+        owner_id = named if named is not None or only is None else only.id
+        if (parsed.unfinished or parsed.broken) and not found and owner_id is not None and not is_json(data):
+            failure = HttpFailure("the server's answer is broken JSON", HTTPStatus.OK, cause="content")
+            found.append({"jsonrpc": "2.0", "id": owner_id, "error": failure.as_error()})
+        elif parsed.broken is not None:
             found.append(error_message(owner_id, f"the server's answer cannot be used: {parsed.broken.reason}"))
-        elif parsed.unfinished and not found and only is not None:
-            found.append(error_message(only.id, "the server's answer is broken off"))
     standard: list[Message] = []
     doubt = ""
     for message in found:
@@ -269,6 +273,17 @@ def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message],
             if owner is not None and "method" not in answer:
                 waiting.pop(str(owner.id), None)
     return standard, doubt
+
+
+def is_json(data: bytes) -> bool:
+    """Tell whether a text is JSON, though it may be nested too deeply to be read; else it is no answer of a tool."""
+    try:
+        json.loads(decoded(data))
+    except json.JSONDecodeError:
+        return False
+    except (ValueError, RecursionError):
+        pass
+    return True
 
 
 def error_message(request_id: Any, text: str) -> Message:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge._sdk import httpx
-from mcp_bridge.wire.http_failure import failure_in
+from mcp_bridge.connection import Connection
+from mcp_bridge.process.guardian import Guardian
+from mcp_bridge.redaction import Redactor
+from mcp_bridge.transport import Route, Surroundings
+from mcp_bridge.wire.http_failure import failure_in, from_exception
 from mcp_bridge.wire.http_guard import HttpGuard
+from mcp_bridge.wire.proxy import proxy_for
 
 from ..conftest import GENEROUS
 from ..servers.http_raw import Asked, raw_server
@@ -280,3 +288,135 @@ async def test_an_old_server_without_a_usable_endpoint_was_told_as_an_exception_
         server.endpoint = endpoint or ""
         async with Bridge(load_config(write_config(at(server.url, transport="sse")))) as bridge:
             assert said in bridge.status()[0].reason
+
+
+async def test_an_answer_that_ended_with_a_carriage_return_was_seen_only_with_the_next_byte(
+    write_config: Write,
+) -> None:
+    def answer(asked: Asked) -> object:
+        if asked.tool != "odd":
+            return False
+        asked.stream(f"data: {json.dumps(asked.result('here'))}\r\r")
+        time.sleep(5)
+        return asked.close()
+
+    with raw_server(answer) as server:
+        async with Bridge(load_config(write_config(at(server.url, call_timeout=3)))) as bridge:
+            assert await outcome(bridge) == "here"
+
+
+@pytest.mark.parametrize(
+    "host",
+    "127.0.0.1 localhost LOCALHOST. a.localhost 0.0.0.0 0 127.1 127.255.0.3 0x7f000001 2130706433 "
+    "[::1] [::] [::ffff:127.0.0.1] [::ffff:0.0.0.0]".split(),
+)
+def test_this_machine_under_another_of_its_names_was_reached_through_the_proxy(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.invalid:3128")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert proxy_for(f"http://{host}:8000/mcp") is None
+
+
+@pytest.mark.parametrize(
+    "host", ["128.1", "10.0.0.1", "localhost.example.com", "[::2]", "127.0.0.1.example.com", "1e3"]
+)
+def test_no_other_machine_is_taken_for_this_one(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.invalid:3128")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert proxy_for(f"http://{host}:8000/mcp") == "http://proxy.invalid:3128"
+
+
+async def test_a_fault_inside_task_groups_was_told_as_an_exception_group(write_config: Write) -> None:
+    class Faulty(Route):
+        def openers(self) -> list[Any]:
+            return [self._open]
+
+        @asynccontextmanager
+        async def _open(self) -> AsyncIterator[Any]:
+            async with anyio.create_task_group(), anyio.create_task_group():
+                raise KeyError("what really failed")
+            yield
+
+    config = load_config(write_config(at("http://127.0.0.1:9/mcp"))).servers[0]
+    connection = Connection(config, Faulty(config, Surroundings(Guardian(), Redactor(), 1000)), str)
+    with pytest.raises(ServerUnavailable, match=r"failed during connecting: KeyError: 'what really failed'$"):
+        await connection.wait_ready(GENEROUS)
+
+
+GZIP = {"Content_Encoding": "gzip"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            lambda asked: asked.reply(200, b"<html>Sign in</html>", "text/html"),
+            "the server answered 200 with 'text/html'",
+        ),
+        (
+            lambda asked: asked.reply(202, b"<html>Sign in</html>", "text/html"),
+            "the server answered 202 with 'text/html'",
+        ),
+        (lambda asked: asked.reply(202, b"Accepted", "text/plain"), "the server answered 202 with 'text/plain'"),
+        (lambda asked: asked.reply(204, kind=""), "the server answered 204 with nothing"),
+        (lambda asked: asked.reply(200), "the server answered 200 with nothing"),
+        (lambda asked: asked.reply(200, b"{}"), "the server answered 200 with no answer in it"),
+        (lambda asked: asked.reply(200, packed(asked)[:-12], **GZIP), "the server answered 200 with broken JSON"),
+        (lambda asked: asked.reply(200, b"no gzip", **GZIP), "no answer from {url}: "),
+    ],
+)
+async def test_a_page_nothing_or_half_an_answer_was_told_as_the_tools_own_error(
+    write_config: Write, answer: Callable[[Asked], object], said: str
+) -> None:
+    with raw_server(while_others_wait(answer)) as server:
+        async with Bridge(load_config(write_config(at(server.url, session="shared")))) as bridge:
+            told, other = await beside(bridge)
+            assert told.startswith("unavailable: tool 'odd' of MCP server 's': " + said.format(url=server.url))
+            assert other == "hello"
+            assert bridge.status()[0].state == "ready"
+
+
+def packed(asked: Asked) -> bytes:
+    return gzip.compress(json.dumps(asked.result("z" * 900)).encode())
+
+
+async def test_the_words_of_a_chinese_proxy_in_gbk_were_told_as_question_marks(write_config: Write) -> None:
+    def refuse(asked: Asked) -> object:
+        words = "服务器内部错误".encode("gbk")
+        return asked.tool == "odd" and asked.reply(500, words, "text/plain; charset=gbk")
+
+    with raw_server(refuse) as server:
+        async with Bridge(load_config(write_config(at(server.url)))) as bridge:
+            assert "500 Internal Server Error" in (told := await outcome(bridge))
+            assert "服务器内部错误" in told
+
+
+@pytest.mark.parametrize("old", [False, True])
+async def test_an_event_cut_in_its_middle_was_told_as_the_tools_own_error(write_config: Write, old: bool) -> None:
+    def cut(asked: Asked) -> object:
+        if asked.tool != "odd":
+            return False
+        half = f"data: {json.dumps(asked.result('z' * 90))[:-40]}\n\n"
+        if old:
+            asked.server.tell(half)
+            return asked.reply(202)
+        asked.stream(half)
+        return asked.close()
+
+    with raw_server(cut, old=old) as server:
+        entry = at(server.url, transport="sse" if old else "http", call_timeout=10)
+        async with Bridge(load_config(write_config(entry))) as bridge:
+            assert await outcome(bridge) == (
+                "unavailable: tool 'odd' of MCP server 's': the server's answer is broken JSON"
+            )
+            assert await outcome(bridge, "echo") == "hello"
+
+
+def test_a_port_that_is_none_is_told_and_not_a_task_group() -> None:
+    group = type("Group", (Exception,), {"exceptions": (OverflowError("port must be 0-65535"),)})
+    error = httpx.ConnectError("unhandled errors in a TaskGroup (1 sub-exception)")
+    error.__cause__ = group("unhandled errors in a TaskGroup (1 sub-exception)")
+    assert from_exception(error, "http://h/mcp").text == "no answer from http://h/mcp: port must be 0-65535"
