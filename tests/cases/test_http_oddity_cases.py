@@ -215,7 +215,7 @@ async def test_a_server_that_died_in_a_call_which_it_could_have_gone_on_with_kep
         assert server.count("tools/call") == 1
 
 
-async def test_two_calls_whose_streams_name_their_events_alike_each_get_their_own_rest(write_config: Write) -> None:
+async def test_two_calls_whose_streams_end_early_each_get_their_own_rest(write_config: Write) -> None:
     kept: dict[str, list[Asked]] = {"first": [], "second": []}
 
     def answer(asked: Asked) -> object:

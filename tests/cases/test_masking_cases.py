@@ -103,12 +103,15 @@ async def test_a_key_with_a_hidden_character_or_a_cut_in_it_was_told(
     assert not is_told(told(caplog))
 
 
-@pytest.mark.parametrize("size", [180, 470, 480, 490, 980, 8180, 8185, 65520])
+@pytest.mark.parametrize(
+    ("size", "rest"),
+    [(180, 10), (470, 10), (480, 10), (490, 10), (980, 10), (8180, 10), (65520, 10), (9, 8170), (9, 8175), (9, 8180)],
+)
 async def test_a_key_across_a_cut_of_a_line_on_stderr_was_told(
-    write_config: Write, caplog: pytest.LogCaptureFixture, size: int
+    write_config: Write, caplog: pytest.LogCaptureFixture, size: int, rest: int
 ) -> None:
     caplog.set_level(0)
-    program = f"import os, sys; sys.exit('x' * {size} + ' ' + os.environ['API_KEY'] + ' y' * 10)"
+    program = f"import os, sys; sys.exit('x' * {size} + ' ' + os.environ['API_KEY'] + ' ' + 'y' * {rest})"
     entry = f'command = "{{python}}"\nargs = ["-c", "{program}"]\nenv = {{ API_KEY = "{KEY}" }}\n'
     async with Bridge(load_config(write_config(f"[mcp.servers.s]\n{entry}"))) as bridge:
         said = repr(bridge.status())
