@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from .cleaning import clean_label, truncate
 from .connection import Connection
 from .errors import BridgeError, CallTimeout, RpcError
 from .naming import plain_name
+from .redaction import masked_value
 from .schema import ShownSchema, UnusableSchema, show
 from .wire.filter import METHOD_NOT_FOUND
 
@@ -86,9 +86,9 @@ def masked(listing: Listing, redact: Callable[[str], str]) -> Listing:
     """Return a listing without secrets of the configuration that a server has put into it."""
     tools = []
     for tool in listing.tools:
-        text = json.dumps([tool.description, tool.input_schema, tool.annotations], ensure_ascii=False)
-        if (clean := redact(text)) != text:
-            description, schema, annotations = json.loads(clean)
+        shown = [tool.description, tool.input_schema, tool.annotations]
+        if (clean := masked_value(shown, redact)) != shown:
+            description, schema, annotations = clean
             tool = replace(tool, description=description, input_schema=schema, annotations=annotations)
         tools.append(tool)
     return replace(listing, tools=tuple(tools))

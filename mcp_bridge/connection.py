@@ -26,6 +26,7 @@ from .server_config import ServerConfig
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, session_streams
 from .wire.greeting import greet
+from .wire.http_failure import root_cause
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -157,7 +158,8 @@ class Connection:
         except asyncio.CancelledError:
             self._fail(ServerUnavailable("the session was closed", server=self.server))
         except Exception as error:  # a fault of ours or the SDK's must cost this session alone
-            text = truncate(clean_label(self._redact(f"{type(error).__name__}: {error}")), _TEXT_CHARS)
+            root = root_cause(error)
+            text = truncate(self._redact(clean_label(f"{type(root).__name__}: {root}")), _TEXT_CHARS)
             logger.debug("session of '%s' failed", self.server, exc_info=True)
             self._fail(ServerUnavailable(f"the session failed during {self._talk.phase}: {text}", server=self.server))
         finally:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from . import __version__, _sdk
 from .errors import ServerUnavailable
 from .off_loop import off_loop
-from .redaction import public_url
+from .redaction import Redactor, public_url
 from .server_config import ServerConfig
 from .trust import trusted
 from .wire.channel import Asides
@@ -43,7 +43,7 @@ class RemoteChannel:
     async def receive(self) -> Message | Broken | None:
         async for item in self._receive:
             if isinstance(item, Exception):
-                logger.debug("dropped by the SDK's transport: %r", item)
+                logger.debug("dropped by the SDK's transport: %s", self._guard.redact(repr(item)))
             else:
                 return self._guard.parcels.unwrap(_sdk.to_wire(item))
         return None
@@ -62,7 +62,8 @@ class RemoteChannel:
 async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
     network = await _network(config)
-    guard = HttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url))
+    redact = Redactor(config.secrets)
+    guard = HttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
     async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
         yield RemoteChannel(streams, guard)
 
@@ -70,9 +71,11 @@ async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteCha
 @asynccontextmanager
 async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
     """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
-    injection = EventInjection(public_url(config.url), config.sse_prefix)
+    redact = Redactor(config.secrets)
+    injection = EventInjection(public_url(config.url), config.sse_prefix, redact)
     network = await _network(config)
-    guard = HttpGuard(network, config.url, limit=limit, injection=injection, proxy=proxy_for(config.url))
+    proxy = proxy_for(config.url)
+    guard = HttpGuard(network, config.url, limit=limit, injection=injection, proxy=proxy, redact=redact)
     opened = False
 
     def make_client(**ignored: Any) -> Any:

@@ -83,3 +83,14 @@ def test_a_large_event_in_small_pieces_takes_no_longer_than_it_is_long(size: int
     (event,) = read(b"data: " + b"x" * (24 * 2**20) + b"\n\n", size, 64 * 2**20)
     assert len(event.data) == 24 * 2**20
     assert time.monotonic() - began < GENEROUS  # a second at the most; when all was looked at again: minutes
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_an_event_is_there_with_its_last_byte_whatever_ends_its_lines(end: str) -> None:
+    stream = f"data: a{end}{end}data: b{end}{end}".encode()
+    for size in range(1, len(stream)):
+        reader = EventReader(LIMIT)
+        pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
+        events = [event for piece in pieces for event in reader.feed(piece)]
+        assert [event.data for event in events] == ["a", "b"]
+        assert reader.feed(b"") == []

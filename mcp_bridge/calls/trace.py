@@ -60,7 +60,7 @@ class Trace:
                     sent=_size(call.arguments),
                     text=len(result.text) if result else 0,
                     media=sum(len(media.data) for media in result.media) if result else 0,
-                    error=truncate(clean_label(self._redact(error)), _ERROR_CHARS),
+                    error=truncate(self._redact(clean_label(error)), _ERROR_CHARS),
                 )
                 self._ledger.add(record)
                 level = logging.WARNING if outcome == "denied" else logging.INFO

@@ -15,14 +15,17 @@ import os
 import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .. import strict_json
 from ..bridge import Bridge
 from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
 from ..naming import server_prefix
 from ..policy import spelled_out
+from ..redaction import Redactor, masked_value
 from ..result import Media, ToolResult
 from ..snapshot import bot_data_dir
 from .log import set_up_log
@@ -100,7 +103,7 @@ async def _call(options: argparse.Namespace, report: Report) -> int:
                 await bridge.attempted()
                 result = await bridge.call(options.name, arguments, **whom)
         seconds = time.monotonic() - started
-        report.result(options.name, result, seconds, _save(result, options.save_media))
+        report.result(options.name, _masked(result, config), seconds, _save(result, options.save_media))
     return TOOL_ERROR if result.is_error else DONE
 
 
@@ -112,6 +115,13 @@ def _arguments(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError('the arguments must be a JSON object, such as {"a": 5}')
     return value
+
+
+def _masked(result: ToolResult, config: BridgeConfig) -> ToolResult:
+    """Return a failed result without secrets in what is printed; `structured` has them still, as the server sent it."""
+    if not result.is_error:
+        return result
+    return replace(result, structured=masked_value(strict_json.plain(result.structured), Redactor(config.secrets)))
 
 
 def _save(result: ToolResult, folder: str | None) -> dict[Media, str]:

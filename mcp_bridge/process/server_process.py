@@ -19,7 +19,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from ..cleaning import clean_label, decoded
+from ..cleaning import CUT_MARK, clean_label, decoded, truncate
 from ..deadline import happens
 from .environment import Launch
 from .pipes import LoopPipes, PipeReader, PipeWriter
@@ -171,7 +171,8 @@ class ServerProcess:
             self._take_line(tail)
 
     def _take_line(self, line: bytes) -> None:
-        text = clean_label(decoded(line[-STDERR_TAIL_BYTES:]))[:STDERR_LINE_CHARS]
+        begun = CUT_MARK if len(line) >= STDERR_TAIL_BYTES else ""  # a cut that is marked hides no secret from the mask
+        text = truncate(clean_label(begun + decoded(line[-STDERR_TAIL_BYTES:])), STDERR_LINE_CHARS)
         if text:
             self._last_line = text
             self.on_stderr_line(text)

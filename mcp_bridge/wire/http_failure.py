@@ -7,6 +7,7 @@ server's own error; the mark cannot be guessed by a server.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
 import secrets
@@ -28,6 +29,8 @@ NEVER_RETRY = frozenset({401, 403})
 _PROXY_AUTHENTICATION = 407
 _DOUBTFUL = frozenset({400, 401, 410})
 """Statuses that servers give for a session they have forgotten, though it should be 404."""
+_NO_SESSION = -32001
+"""What the official SDKs give for an unknown session, and others for anything that is not found."""
 _FORGOTTEN = re.compile(
     r"\b(unknown|invalid|missing|expired|no valid|no transport)\b.{0,30}\bsession"
     r"|\bsession.{0,20}\b(not found|(not|n't) exist|unknown|invalid|missing|expired|terminated|required)\b"
@@ -35,6 +38,8 @@ _FORGOTTEN = re.compile(
     r"|会话.{0,8}(不存在|过期|失效|无效)|(未知|无效|过期|缺少).{0,4}会话",
     re.IGNORECASE,
 )
+_NUMBERS = re.compile(r"(0x[0-9a-f]+|\d+)(\.(0x[0-9a-f]+|\d+)){0,3}")
+_MAX_CAUSES = 20
 _HINTS = {
     401: "check the token in headers or bearer",
     403: "check the token in headers or bearer",
@@ -80,16 +85,26 @@ def is_doubtful(status: int, text: str) -> bool:
     return status in _DOUBTFUL or _FORGOTTEN.search(text) is not None
 
 
+def is_forgotten(error: Mapping[str, Any]) -> bool:
+    """Tell whether a JSON-RPC error says that the session is unknown, by its words or by the code that SDKs have."""
+    text = str(error.get("message", ""))
+    return _FORGOTTEN.search(text) is not None or (error.get("code") == _NO_SESSION and "session" in text.lower())
+
+
+def phrase(status: int) -> str:
+    """Return a status with its name, `404 Not Found`."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
 def from_status(
     status: int, url: str, *, detail: str = "", expired: bool = False, doubtful: bool = False
 ) -> HttpFailure:
     """Return the failure that an HTTP status is; `detail` is the server's own cleaned text."""
-    try:
-        phrase = f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        phrase = str(status)
-    text = f"{phrase} from {public_url(url)}"
-    if detail and detail.lower() not in phrase.lower():
+    text = f"{phrase(status)} from {public_url(url)}"
+    if detail and detail.lower() not in phrase(status).lower():
         text += f": {detail}"
     if status in _HINTS and not expired:
         text += f"; {_HINTS[status]}"
@@ -123,26 +138,44 @@ def from_exception(error: BaseException, url: str, proxy: str | None = None) -> 
     return HttpFailure(f"no answer from {where}: {_words(error)}", cause="connection")
 
 
+def root_cause(error: BaseException) -> BaseException:
+    """Return what really failed: task groups wrap it in a group, which says nothing, once for each of them."""
+    for _ in range(_MAX_CAUSES):
+        inner = [one for one in getattr(error, "exceptions", ()) if not isinstance(one, asyncio.CancelledError)]
+        if not inner:
+            break
+        error = inner[0]
+    return error
+
+
 def _words(error: BaseException) -> str:
     """Return the system's own words where there are some: clients say that all attempts failed, or nothing."""
-    told = [one.strerror for one in _causes(error) if isinstance(one, OSError) and one.errno and one.strerror]
+    causes = _causes(error)
+    told = [one.strerror for one in causes if isinstance(one, OSError) and one.errno and one.strerror]
+    error = next((root_cause(one) for one in causes if hasattr(one, "exceptions")), error)
     if told or str(error):
         return (told or [str(error)])[0]
     return "it took too long" if type(error).__name__.endswith(("Timeout", "TimeoutError")) else "the connection broke"
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address means this machine."""
+    """Tell whether a host name or address means this machine, however it is written."""
+    name = host.strip("[]").rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost" or host.lower().endswith(".localhost")
+        # What the system takes for an address of version 4, too: 127.1, 0x7f000001.
+        address = ipaddress.ip_address(socket.inet_aton(name) if _NUMBERS.fullmatch(name) else name)
+    except (ValueError, OSError):
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
     found: list[BaseException] = []
     queue = [error]
-    while queue and len(found) < 20:
+    while queue and len(found) < _MAX_CAUSES:
         one = queue.pop(0)
         if one is not None and one not in found:
             found.append(one)

@@ -8,42 +8,44 @@ import json
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from .. import _sdk
-from ..cleaning import clean_label, truncate
+from ..cleaning import clean_label, decoded, truncate
 from ..redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
 from .http_failure import CODE, HttpFailure, from_exception
+from .redirect import origin
+from .resumption import Resumption, Resumptions, Waiting
 from .sse import Event, EventReader, encode_event
 
 httpx = _sdk.httpx
 logger = logging.getLogger(__name__)
 
 DETAIL_CHARS = 200
+LEAST_RETRY_MS = 1000
+"""The least pause before the standing stream of a session is opened again, whatever the server wants."""
+CALL_RETRY_MS = 200
+"""The same for the rest of an answer, for which somebody waits."""
+_RETRY_DIGITS = 8
 PARCEL_CHARS = 256 * 1024
 """Messages of more JSON text than this do not go through the SDK."""
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """The JSON-RPC request that an HTTP request carries."""
-
-    id: Any
-    method: str
 
 
 class EventInjection:
     """Puts answers into an open event stream that the server itself cannot give any more (old SSE)."""
 
-    def __init__(self, url: str, prefix: str) -> None:
+    def __init__(self, url: str, prefix: str, redact: Callable[[str], str] = str) -> None:
+        self.redact = redact
         self._url = url
         self._prefix = prefix.rstrip("/")
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.waiting: dict[str, Waiting] = {}
+        self.target: Any = None
+        """Where messages go, once the server has said so."""
 
     def fail(self, waiting: Waiting, failure: HttpFailure) -> None:
         self.waiting.pop(str(waiting.id), None)
@@ -51,14 +53,23 @@ class EventInjection:
         self.queue.put_nowait(message_event(message))
 
     def endpoint(self, data: str) -> str | None:
-        """Return the address for messages that an `endpoint` event names, None if it may not be used.
+        """Take the address for messages that an `endpoint` event names; return what the SDK is told of it.
 
-        Relative text is resolved as RFC 3986 says; a proxy that serves the server below a
-        prefix, which the server does not know, is what `sse_prefix` is for.
+        None if it is at another origin. Raises `ValueError` if it is no address. Relative text is
+        resolved as RFC 3986 says; a proxy that serves the server below a prefix, which the server
+        does not know, is what `sse_prefix` is for. Servers repeat the query of our own address in
+        it, with the key that is there, and the SDK's client logs where it posts to.
         """
         target = self._prefix + data if self._prefix and data.startswith("/") else data
         address = urljoin(self._url, target.strip())
-        return address if origin(address) == origin(self._url) else None
+        if origin(address) != origin(self._url):
+            return None
+        try:
+            self.target = httpx.URL(address).copy_with(userinfo=b"")
+        except httpx.InvalidURL as error:
+            raise ValueError(str(error)) from error
+        ours = urlsplit(self._url)
+        return urlunsplit((ours.scheme, ours.netloc, urlsplit(address).path, "", ""))
 
 
 class Parcels:
@@ -85,15 +96,29 @@ class Parcels:
 
 
 class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
-    """An event stream of the server, rewritten; it ends with an answer to the request that it was for."""
+    """An event stream of the server, rewritten; it ends with an answer to the request that it was for.
 
-    def __init__(self, response: Any, waiting: Waiting | None, limit: int, parcels: Parcels) -> None:
+    `resumed` is the request whose earlier stream it goes on with.
+    """
+
+    def __init__(
+        self,
+        response: Any,
+        waiting: Waiting | None,
+        limit: int,
+        parcels: Parcels,
+        resumptions: Resumptions,
+        resumed: Resumption | None = None,
+    ) -> None:
+        waiting = resumed.waiting if resumed is not None else waiting
+        self._resumptions = resumptions
+        self._resumption = resumed or (resumptions.new(waiting) if waiting is not None else None)
         self._response = response
         self._parcels = parcels
         self._waiting = {str(waiting.id): waiting} if waiting is not None else {}
         self._for_one = waiting is not None
         self._reader = EventReader(limit)
-        self._resumable = False
+        self._resumable = resumed is not None
         self._reason = "the stream ended without an answer"
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -105,7 +130,7 @@ class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
             for event in self._reader.feed(b""):
                 for piece in self._rewrite(event):
                     yield piece
-        except (httpx.HTTPError, OSError) as error:
+        except Exception as error:  # ours, too: the SDK 1.x leaves the caller of a broken stream waiting
             self._reason = f"the connection was lost before the answer: {error or type(error).__name__}"
         # With an event id the SDK asks the server to go on where it stopped.
         for waiting in self._waiting.values() if not self._resumable else ():
@@ -116,17 +141,25 @@ class EventStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
         await self._response.aclose()
 
     def _rewrite(self, event: Event) -> list[bytes]:
-        self._resumable = self._resumable or event.id is not None
-        if event.name != "message":
-            return []
+        event.retry = _pause(event.retry, CALL_RETRY_MS if self._for_one else LEAST_RETRY_MS)
+        if event.id and self._resumption is not None:
+            self._resumable = True
+            self._resumptions.note(self._resumption, event.id)
+            event.id = self._resumption.name
+        messages = self._messages(event) if event.name == "message" else []
+        if self._resumption is not None and not self._waiting:
+            self._resumptions.close(self._resumption)
+        if not messages and event.id is not None:
+            return [encode_event(Event(id=event.id, retry=event.retry))]
+        return [message_event(self._parcels.wrap(message), event) for message in messages]
+
+    def _messages(self, event: Event) -> list[Message]:
         awaited = dict(self._waiting)
         messages, doubt = _messages(event, self._waiting)
         self._reason = doubt or self._reason
         if self._for_one:  # the SDK takes any answer for the end of the stream: only the right one may pass
             messages = [one for one in messages if "method" in one or str(one.get("id")) in awaited]
-        if not messages and event.id is not None:
-            return [encode_event(Event(id=event.id, retry=event.retry))]
-        return [message_event(self._parcels.wrap(message), event) for message in messages]
+        return messages
 
 
 class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
@@ -163,25 +196,44 @@ class InjectedStream(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
                 for event in self._reader.feed(chunk) if chunk else ():
                     for piece in self._rewrite(event):
                         queue.put_nowait(piece)
-        except (httpx.HTTPError, OSError) as error:
+            if self._injection.target is None:
+                self._fail(HttpFailure("the event stream ended before its `endpoint` event", cause="content"))
+        except Exception as error:  # the first failure counts: what `_rewrite` has told goes before this
             self._fail(from_exception(error, str(self._response.url)))
         finally:
             queue.put_nowait(None)
 
     def _rewrite(self, event: Event) -> list[bytes]:
         if event.name == "endpoint":
-            address = self._injection.endpoint(event.data)
+            if self._injection.target is not None:
+                return []  # the SDK takes one only, and another for the end of the session
+            try:
+                address = self._injection.endpoint(event.data)
+            except ValueError as error:
+                text = f"the server wants its messages at an address that cannot be used: {public_url(event.data)}"
+                self._fail(
+                    HttpFailure(truncate(self._injection.redact(clean_label(text)), 2 * DETAIL_CHARS), cause="content")
+                )
+                raise OSError(text) from error
             if address is None:
                 text = f"the server wants its messages at another origin: {public_url(event.data)}"
-                self._fail(HttpFailure(truncate(clean_label(text), DETAIL_CHARS), 403, cause="redirect"))
+                text = truncate(self._injection.redact(clean_label(text)), DETAIL_CHARS)
+                self._fail(HttpFailure(text, 403, cause="redirect"))
                 raise OSError(text)
             return [encode_event(Event("endpoint", address))]
         if event.name != "message":
             return []
         messages, doubt = _messages(event, self._injection.waiting)
         if doubt:
-            logger.debug("an error that names no request: %s", doubt)
+            logger.debug("an error that names no request: %s", self._injection.redact(doubt))
         return [message_event(self._parcels.wrap(message)) for message in messages]
+
+
+def _pause(retry: str | None, least: int) -> str | None:
+    """Return how many milliseconds the SDK is to wait before it asks for a stream again, if a server has said that."""
+    if retry is None:
+        return None
+    return str(max(int(retry), least)) if len(retry) < _RETRY_DIGITS else None
 
 
 def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message], str]:
@@ -197,20 +249,23 @@ def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message],
         reason = f"the server's answer is too long ({event.too_long.size} bytes)"
         found: list[Message] = [error_message(owner_id, reason)]
     else:
-        parsed = parse_line(event.data.encode("utf-8", "replace").replace(b"\n", b" "))
+        data = event.data.encode("utf-8", "replace").replace(b"\n", b" ")
+        parsed = parse_line(data)
         found = parsed.messages
-        if parsed.broken is not None:
-            owner_id = parsed.broken.id if parsed.broken.id is not None or only is None else only.id
+        named = parsed.broken.id if parsed.broken is not None else None
+        owner_id = named if named is not None or only is None else only.id
+        if (parsed.unfinished or parsed.broken) and not found and owner_id is not None and not is_json(data):
+            failure = HttpFailure("the server's answer is broken JSON", HTTPStatus.OK, cause="content")
+            found.append({"jsonrpc": "2.0", "id": owner_id, "error": failure.as_error()})
+        elif parsed.broken is not None:
             found.append(error_message(owner_id, f"the server's answer cannot be used: {parsed.broken.reason}"))
-        elif parsed.unfinished and not found and only is not None:
-            found.append(error_message(only.id, "the server's answer is broken off"))
     standard: list[Message] = []
     doubt = ""
     for message in found:
         named = message.get("id") is not None
         owner = waiting.get(str(message.get("id"))) or (None if named else only)
         if "method" not in message and not named and "result" not in message:
-            doubt = clean_label(str((message.get("error") or {}).get("message", "")))[:DETAIL_CHARS]
+            doubt = truncate(clean_label(str((message.get("error") or {}).get("message", ""))), DETAIL_CHARS)
             continue
         answer = standard_form(message, owner.id if owner else None, owner.method if owner else "")
         if answer is not None:
@@ -220,6 +275,17 @@ def _messages(event: Event, waiting: dict[str, Waiting]) -> tuple[list[Message],
     return standard, doubt
 
 
+def is_json(data: bytes) -> bool:
+    """Tell whether a text is JSON, though it may be nested too deeply to be read; else it is no answer of a tool."""
+    try:
+        json.loads(decoded(data))
+    except json.JSONDecodeError:
+        return False
+    except (ValueError, RecursionError):
+        pass
+    return True
+
+
 def error_message(request_id: Any, text: str) -> Message:
     return {"jsonrpc": "2.0", "id": request_id, "error": {"code": CODE, "message": text}}
 
@@ -227,10 +293,3 @@ def error_message(request_id: Any, text: str) -> Message:
 def message_event(message: Message, event: Event | None = None) -> bytes:
     event = event or Event()
     return encode_event(Event("message", json.dumps(message), event.id, event.retry))
-
-
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port; an upgrade to https on the same host counts as the same."""
-    parts = urlsplit(url)
-    default = {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, (parts.hostname or "").lower(), parts.port or default

@@ -27,7 +27,8 @@ class EventReader:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._held = b""
+        self._after_return = False
+        """Whether the last byte was a CR: an LF may follow that belongs to it."""
         self._begun: list[bytes] = []
         self._begun_size = 0
         self._first = True
@@ -35,13 +36,14 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that `chunk` completes; b"" ends the stream and its last event."""
-        data = self._held + chunk
+        data = chunk
         if self._first and data:
             self._first = False
             data = data.removeprefix(b"\xef\xbb\xbf")
-        # A CR at the end may be half of a CR LF.
-        self._held = data[-1:] if chunk and data.endswith(b"\r") else b""
-        lines = _lines(data[: len(data) - len(self._held)])
+        if self._after_return:  # that line has ended: what it says may have been all for a long time
+            data = data.removeprefix(b"\n")
+        self._after_return = chunk.endswith(b"\r")
+        lines = _lines(data)
         events = []
         for line in lines[:-1] if chunk else [*lines, b""]:
             if event := self._end_line(line):

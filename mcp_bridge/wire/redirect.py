@@ -1,0 +1,38 @@
+"""Where a server sends a request to instead: read as far as it can be, and never out of its origin."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from .. import _sdk
+from ..redaction import public_url
+from .http_failure import phrase
+
+httpx = _sdk.httpx
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port. Raises `ValueError` if the address cannot be read."""
+    parts = urlsplit(url)
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or default
+
+
+def redirect_target(response: Any) -> str:
+    """Return where a redirect leads, "" if it does not say that in a form that can be read."""
+    location = response.headers.get("location", "")
+    try:
+        address = urljoin(str(response.request.url), location)
+        origin(address)
+        return str(httpx.URL(address)) if location else ""
+    except (ValueError, httpx.InvalidURL):
+        return ""
+
+
+def not_followed(response: Any) -> str:
+    """Tell where a redirect leads that was not followed."""
+    if place := public_url(redirect_target(response)):
+        return f"redirected to another place, {place}; put that into url if it is right"
+    where = "an address that cannot be read" if "location" in response.headers else "no address"
+    return f"{phrase(response.status_code)} from {public_url(str(response.request.url))}, a redirect to {where}"
