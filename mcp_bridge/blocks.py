@@ -44,9 +44,13 @@ def readable_content(result: ToolResult, text: str, max_chars: int) -> list[Bloc
     if not result.is_error and isinstance(content, list):
         blocks = _in_order(content)
         chars = sum(len(block["text"]) for block in blocks if block["type"] == "text")
-        # Without a text of the server's own, the model is told the structured result.
-        if blocks and chars <= max_chars and (result.structured is None or any(map(_has_text, content))):
+        if blocks and chars <= max_chars and result.structured is None:
             return blocks
+        # Beside a text of the server's own, the model is told what that does not say of the structured result.
+        said = convert({"content": content}, max_chars=sys.maxsize).text
+        if blocks and any(map(_has_text, content)) and len(result.text) <= max_chars and result.text.startswith(said):
+            more = result.text.removeprefix(said).strip()
+            return [*blocks, *([_text(more)] if more else [])]
     return [_text(text), *(_media(one) for one in result.media if one.type != "file")]
 
 

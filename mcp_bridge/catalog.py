@@ -181,7 +181,7 @@ def parse_tool(server: str, entry: Any) -> RemoteTool:
     annotations = entry.get("annotations")
     annotations = annotations if isinstance(annotations, Mapping) else {}
     words = [entry.get("description"), entry.get("title"), annotations.get("title")]
-    description = next((word for word in words if isinstance(word, str) and word.strip()), "")
+    description = next((word for word in words if isinstance(word, str) and clean_label(word)), "")
     return RemoteTool(
         server=server,
         remote_name=name,

@@ -12,8 +12,8 @@ import unicodedata
 
 ANSI = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
-    r"|\x1b\][^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)"  # OSC with its text, such as a title; without an end
-    r"|\x1b[PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # it is no text that anybody hides: DCS and the like
+    r"|\x1b[\]X^_][^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)"  # OSC and the like with its text, such as a title;
+    r"|\x1bP[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # DCS, of several lines perhaps; without an end it hides nothing
     r"|\x9b[0-?]*[ -/]*[@-~]"  # CSI in its one-character form
     r"|\x1b[ -/]*[0-~]"  # the other escapes of two or three characters
 )

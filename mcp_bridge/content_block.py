@@ -8,6 +8,7 @@ content. Pure: values in, values out; nothing is fetched or decoded.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -28,8 +29,12 @@ _BLOCK_KEYS = frozenset(
     "type text data mimeType uri name title description size resource icons annotations _meta meta".split()
 )
 """What blocks of the protocol have; Python's frameworks write `meta` for `_meta`."""
-_TOLD_LEAVES = 200
+_TOLD_LEAVES = 2000
 """How many values of structured content are looked for in the text beside it."""
+_TOLD_CHARS = 100_000
+"""A text longer than this is taken to say everything: a model is shown less than that of it."""
+_LONG_WORD = 8
+"""Longer words do not stand in a text by chance, as part of another word."""
 
 
 def numbered(value: Any) -> Any:
@@ -79,14 +84,32 @@ def repeated_blocks(structured: Any) -> list[Any] | None:
 
 
 def is_told(structured: Any, text: str) -> bool:
-    """Tell whether a text says what structured content holds: at least half of its words and numbers.
+    """Tell whether a text says what structured content holds: all but one in ten of its words and numbers.
 
     Servers should put all of it into the text, too (specification, "Structured Content"); some say only
     how much there is.
     """
+    if len(text) > _TOLD_CHARS:
+        return True
     leaves = list(itertools.islice(_leaves(structured), _TOLD_LEAVES))
-    told = sum(leaf in text for leaf in leaves)
-    return 2 * told >= len(leaves)
+    told = sum(_says(text, leaf) for leaf in leaves)
+    return 10 * (len(leaves) - told) <= len(leaves)
+
+
+def _says(text: str, leaf: str) -> bool:
+    """Tell whether a word or number stands in a text by itself, plain or in any spelling of JSON."""
+    if leaf in text and (len(leaf) > _LONG_WORD or _alone(leaf).search(text)):
+        return True
+    spelt = {json.dumps(leaf, ensure_ascii=False)[1:-1], json.dumps(leaf)[1:-1]}
+    spelt |= {one.replace("/", "\\/") for one in spelt}  # as PHP writes it
+    return any(one in text for one in spelt - {leaf})
+
+
+def _alone(word: str) -> re.Pattern[str]:
+    """Return a pattern for a word that is not part of a longer one; Chinese has no spaces between words."""
+    before = "(?<![A-Za-z0-9])" if word[0].isascii() else ""
+    behind = "(?![A-Za-z0-9])" if word[-1].isascii() else ""
+    return re.compile(before + re.escape(word) + behind)
 
 
 def without_base64(value: Any) -> Any:
@@ -124,7 +147,7 @@ def _leaves(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
             if value.strip() and without_base64(value) is value:
                 yield value.strip()
         case int() | float():
-            yield str(value)
+            yield str(int(value) if isinstance(value, float) and value.is_integer() else value)
         case Mapping():
             for one in value.values():
                 yield from _leaves(one, depth - 1)

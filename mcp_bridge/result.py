@@ -90,9 +90,10 @@ def convert(
 
 def _says_error(result: Mapping[str, Any]) -> bool:
     """Tell whether a result is a failure, also where a server says so in a shape of its own."""
-    if not result.get("content") and result.get("structuredContent") is None and result.get("error"):
+    said = result.get("isError", result.get("is_error"))
+    if said is None and not result.get("content") and result.get("structuredContent") is None and result.get("error"):
         return True
-    return result.get("isError", result.get("is_error")) in (True, "true", "True")
+    return said in (True, "true", "True")
 
 
 def _blocks(result: Mapping[str, Any]) -> list[Any]:
@@ -101,7 +102,7 @@ def _blocks(result: Mapping[str, Any]) -> list[Any]:
     match content:
         case None | [] if result.get("structuredContent") is None:
             # toolResult of protocol 2024-10-07, or the answer of a later protocol: shown as it is
-            others = {key: value for key, value in result.items() if key not in _KNOWN_KEYS and value is not None}
+            others = {key: value for key, value in result.items() if key not in _KNOWN_KEYS and value not in (None, "")}
             if others.get("resultType") == "complete":
                 del others["resultType"]
             return [{"type": "text", "text": strict_json.dumps(others)}] if others else []
@@ -129,7 +130,11 @@ class _BlockReader:
     def add_structured(self, structured: Any) -> None:
         """Add structured content, where it is not what the blocks have said already."""
         if (repeated := repeated_blocks(structured)) is not None:
-            if not self.parts:
+            inner = _BlockReader()
+            inner.read(repeated)
+            words = [block.get("text") for block in repeated if block.get("type") == "text"]
+            told = len(inner.media) <= len(self.media) and is_told(words, "\n".join(self.parts))
+            if not self.parts or not told:
                 self.read(repeated)
         elif not self.has_text:
             self.parts.insert(0, clean_text(strict_json.dumps(without_base64(structured))))

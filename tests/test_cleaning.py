@@ -72,6 +72,7 @@ def test_half_a_character_can_be_encoded() -> None:
         ("\x1b]Rrestored\nline 1\nline 2", "Rrestored\nline 1\nline 2"),  # Linux: reset the palette
         ("before \x1b]0;title\nline 2", "before 0;title\nline 2"),
         ("a\x1b_b\nc", "ab\nc"),
+        ("\x1b^abc\nline 2\n\x07tail", "abc\nline 2\ntail"),
         ("a\x1b]0;title\x07b\x1b]8;;http://x\x1b\\c", "abc"),
         ("a\x1bPq\n#0\x1b\\b", "ab"),
     ],

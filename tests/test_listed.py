@@ -86,9 +86,23 @@ def test_text_that_was_to_be_a_list_is_not_made_the_one_item_of_it(broken: str) 
     assert repair_arguments({"p": broken}, of(p={"type": "array", "items": TEXT})) == {"p": broken}
 
 
-@pytest.mark.parametrize("plain", ["a", "[urgent] mend it", "none of them", "nullable"])
+@pytest.mark.parametrize(
+    "plain", ["a", "[urgent] mend it", "none of them", "nullable", "{name} is here", '"quoted" words']
+)
 def test_one_plain_word_in_place_of_a_list_still_becomes_its_item(plain: str) -> None:
     assert repair_arguments({"p": plain}, of(p={"type": "array", "items": TEXT})) == {"p": [plain]}
+
+
+@pytest.mark.parametrize(
+    ("items", "sent", "meant"),
+    [
+        (of(a={"type": "integer"}) | {"required": ["a"]}, '{"a": "1"}', [{"a": 1}]),
+        ({"type": "string", "enum": ["none", "all"]}, "none", ["none"]),
+        ({"type": "integer"}, "5", [5]),
+    ],
+)
+def test_one_item_in_place_of_a_list_becomes_its_item_where_that_is_sure(items: Any, sent: str, meant: Any) -> None:
+    assert repair_arguments({"p": sent}, of(p={"type": "array", "items": items})) == {"p": meant}
 
 
 def test_null_as_text_is_null_where_a_list_or_null_is_wanted() -> None:

@@ -270,6 +270,17 @@ def test_names_that_an_api_refuses_are_shown_otherwise_and_mapped_back() -> None
     }
 
 
+def test_names_are_mapped_back_in_an_object_that_came_as_json_text() -> None:
+    inner = {"type": "object", "properties": {"user name": {"type": "string"}}}
+    schema = {"properties": {"who": inner, "all": {"type": "array", "items": inner}, "note": {"type": "string"}}}
+    sent = {"who": '{"user_name": "x"}', "all": ['{"user_name": "y"}'], "note": '{"user_name": "z"}'}
+    assert show(schema).restore(sent) == {
+        "who": {"user name": "x"},
+        "all": [{"user name": "y"}],
+        "note": '{"user_name": "z"}',
+    }
+
+
 def test_parameters_named_like_a_hosts_own_get_an_underscore() -> None:
     schema = {
         "type": "object",

@@ -27,6 +27,18 @@ AGAIN = "JSON text of the same shape as root above"
         ({"anyOf": [{"type": "string"}, {}]}, {"anyOf": [{"type": "string"}, {"anyOf": ANY}]}),
         ({"type": "object"}, {"type": "string", "description": "(JSON text of an object)"}),
         (
+            {"anyOf": [{"type": "object"}, {"type": "null"}], "description": "Headers."},
+            {"type": "string", "description": "Headers. (JSON text of an object)"},
+        ),
+        (
+            {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "description": "How many."},
+            {"type": "integer", "description": "How many. (>= 1)"},
+        ),
+        (  # text beside it would be taken for text
+            {"anyOf": [{"type": "string"}, {"type": "object"}]},
+            {"anyOf": [{"type": "string"}, {"type": "object", "properties": {}}]},
+        ),
+        (
             {"type": "array", "items": {"type": "object", "additionalProperties": True, "description": "Row."}},
             {"type": "array", "items": {"type": "string", "description": "Row. (JSON text of an object)"}},
         ),
@@ -51,6 +63,10 @@ def test_in_the_strict_profile_everything_has_a_type_since_gemini_refuses_what_h
         ),
         ({"type": "string", "oneOf": [{"$ref": "#/$defs/A"}, {"const": "b"}]}, {"type": "string", "enum": ["a", "b"]}),
         ({"anyOf": [{"const": "a"}, {"const": "b"}]}, {"type": "string", "enum": ["a", "b"]}),
+        (  # a model that is held to an enum could not say the numbers
+            {"anyOf": [{"type": "string", "enum": ["auto"]}, {"type": "integer", "enum": [1, 2]}]},
+            {"anyOf": [{"type": "string", "enum": ["auto"]}, {"type": "integer", "description": "(one of 1, 2)"}]},
+        ),
         (
             {"type": "integer", "oneOf": [{"const": 1, "title": "low"}, {"const": 2}]},
             {"type": "integer", "description": "(one of 1, 2)"},

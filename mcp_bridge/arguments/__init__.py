@@ -20,7 +20,7 @@ from .types import MAX_ENCODINGS, convert, enum_member
 
 _FENCE: Final = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)\s*```", re.DOTALL)
 _LIST_TEXT: Final = re.compile(
-    r"""\s*(?:\[\s*["'\[{]|\[.*\]\s*\Z|[{"]|```|(?:null|none|undefined)\s*\Z)""", re.DOTALL | re.IGNORECASE
+    r"""\s*(?:\[\s*["'\[{].*|\[.*\]|\{\s*".*\}|".*"|```.*|null|none|undefined)\s*""", re.DOTALL | re.IGNORECASE
 )
 """Text that is, or was to be, JSON of a list, or stands for no value."""
 _WRAPPERS: Final = frozenset({"arguments", "args", "kwargs", "params", "parameters", "input", "tool_input"})
@@ -207,10 +207,13 @@ class _Repairer:
         """
         if value is None or value == "" or not self._checker.says_something(items):
             return value
-        if isinstance(value, str) and _LIST_TEXT.match(value):
-            return value
         item = self.value(value, items, depth - 1)
-        return [item] if self._checker.fits(item, items, depth - 1) else value
+        if not self._checker.fits(item, items, depth - 1):
+            return value
+        listed = self._checker.listed(items) if isinstance(items, Mapping) else None
+        if isinstance(item, str) and listed is None and _LIST_TEXT.fullmatch(item):
+            return value
+        return [item]
 
     def _union(self, value: Any, branches: list[Any], depth: int, required: frozenset[str]) -> Any:
         for branch in branches:

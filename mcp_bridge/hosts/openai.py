@@ -7,8 +7,10 @@ it answers, `answer_calls` runs its calls side by side, and `converse` is the wh
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,6 +19,7 @@ from ..errors import BridgeError
 from ..result import ToolResult
 from ..telling import tell_error, tell_result
 
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_ROUNDS = 10
 """How often in one turn the model may ask for tools before it must answer."""
 
@@ -56,13 +59,21 @@ class ToolCall:
     name: str = ""
     arguments: str = ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the arguments are a whole JSON object."""
+        try:
+            return isinstance(json.loads(self.arguments), dict)
+        except (ValueError, RecursionError):
+            return False
+
 
 @dataclass
 class StreamedMessage:
     """An assistant's message, put together from the deltas of a stream or taken whole.
 
-    Providers send null for what a delta does not hold, leave out ids and indices, and
-    repeat names; calls are kept apart by index, else by a new id.
+    Providers send null for what a delta does not hold, leave out ids and indices, give all calls the same,
+    and repeat names; calls are kept apart by index, else by a new id, else by where one is complete.
     """
 
     content: str = ""
@@ -72,10 +83,14 @@ class StreamedMessage:
     def add(self, delta: Any) -> str:
         """Take in a delta or a whole message (dict or object); return the text that it adds."""
         text = _get(delta, "content")
+        if isinstance(text, list):  # parts, as some APIs have them in both directions
+            text = "".join(part for one in text if isinstance(part := _get(one, "text"), str))
         text = text if isinstance(text, str) else ""
         self.content += text
         for part in _get(delta, "tool_calls") or ():
             self._add_call(part)
+        if (function := _get(delta, "function_call")) is not None:  # of before 2024, and of who copied it
+            self._add_call({"index": 0, "function": function})
         return text
 
     def finish(self) -> list[ToolCall]:
@@ -89,35 +104,63 @@ class StreamedMessage:
         return self.calls
 
     def as_message(self) -> dict[str, Any]:
-        """Return the message as it must stand before the answers to its calls."""
+        """Return the message as it must stand before the answers to its calls.
+
+        A call that no API would take back is put into a form that it does: else each further request fails.
+        """
         message: dict[str, Any] = {"role": "assistant", "content": self.content or None}
         if self.calls:
             message["tool_calls"] = [
-                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments or "{}"}}
-                for c in self.calls
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {
+                        "name": _ILLEGAL.sub("_", call.name)[:64],
+                        "arguments": call.arguments if call.is_complete else "{}",
+                    },
+                }
+                for call in self.calls
             ]
         return message
 
     def _add_call(self, part: Any) -> None:
         index, call_id = _get(part, "index"), _get(part, "id")
         function = _get(part, "function")
+        name, arguments = _get(function, "name"), _get(function, "arguments")
+        if isinstance(arguments, Mapping):
+            arguments = json.dumps(arguments, ensure_ascii=False)
         if isinstance(index, int):
             call = self._by_index.get(index)
-            if call is None:
+            if call is None or _is_another(call, call_id, name, arguments):
                 call = self._by_index[index] = ToolCall()
                 self.calls.append(call)
         elif call_id or not self.calls:
             call = next((one for one in self.calls if call_id and one.id == call_id), None) or ToolCall()
-            if call not in self.calls:
+            if _is_another(call, call_id, name, arguments):
+                call = ToolCall()
+            if not any(call is one for one in self.calls):
                 self.calls.append(call)
+        elif _is_another(self.calls[-1], call_id, name, arguments):
+            call = ToolCall()
+            self.calls.append(call)
         else:
             call = self.calls[-1]
         call.id = call.id or (call_id if isinstance(call_id, str) else "")
-        name, arguments = _get(function, "name"), _get(function, "arguments")
         if isinstance(name, str) and name != call.name:
             call.name += name
-        if isinstance(arguments, str):
+        if isinstance(arguments, str) and not (arguments == call.arguments and call.is_complete):
             call.arguments += arguments
+
+
+def _is_another(call: ToolCall, call_id: Any, name: Any, arguments: Any) -> bool:
+    """Tell whether a part begins a new call although its place is taken: providers number all calls 0, or none."""
+    if not (call.name and isinstance(name, str) and name):
+        return False
+    if call_id and call.id and call_id != call.id:
+        return name != call.name or call.is_complete
+    if not call.is_complete:
+        return False
+    return name != call.name or (not (call_id and call.id) and bool(arguments) and arguments != call.arguments)
 
 
 @dataclass(frozen=True)

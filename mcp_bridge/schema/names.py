@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..arguments.types import convert
 from ..cleaning import clean_label, truncate
-from ..plain_json import MAX_DEPTH
+from ..plain_json import DROPPED, MAX_DEPTH
 from .clean import with_notes
 from .keywords import IN_PLACE_LISTS, IN_PLACE_SINGLES, map_subschemas, subschemas
 from .merge import resolve
@@ -96,9 +97,11 @@ class _Restorer:
         self._original = original
 
     def value(self, value: object, schemas: list[Any], depth: int) -> Any:
-        places = self._places(schemas) if depth > 0 and isinstance(value, (Mapping, list)) else []
         if depth <= 0:
             return value
+        places = self._places(schemas) if isinstance(value, (Mapping, list, str)) else []
+        if isinstance(value, str):
+            value = _read(value, places)
         if isinstance(value, Mapping):
             return {
                 self._name(key, places): self.value(member, _for_key(key, places), depth - 1)
@@ -127,6 +130,16 @@ class _Restorer:
             waiting.extend(schema.get(key) for key in IN_PLACE_SINGLES)
             waiting.extend(schema.get("dependentSchemas", {}).values())
         return list(found.values())
+
+
+def _read(text: str, places: list[dict[str, Any]]) -> Any:
+    """Return an object or a list that was written as JSON text where no text is wanted; else the text."""
+    kinds = {place["type"] for place in places if isinstance(place.get("type"), str)}
+    if "string" not in kinds and not any("enum" in place for place in places):
+        for kind in kinds & {"object", "array"}:
+            if (decoded := convert(text, kind)) is not DROPPED:
+                return decoded
+    return text
 
 
 def _for_key(key: Any, places: list[dict[str, Any]]) -> list[Any]:

@@ -36,7 +36,7 @@ _MAX_NOTE_CHARS: Final = 120
 def strict(document: dict[str, Any], *, max_depth: int, max_text: int, warn: Callable[[str], None]) -> dict[str, Any]:
     """Return the reduced copy of a clean document with all references inlined; raises TooLarge."""
     reducer = _Reducer(document, max_text, warn)
-    return {"type": "object", "properties": {}, **reducer.reduce(document, (), max_depth, root=True)}
+    return {"type": "object", "properties": {}, **reducer.reduce(document, (), max_depth, as_object=True)}
 
 
 class _Reducer:
@@ -47,8 +47,9 @@ class _Reducer:
         self._nodes = 0
 
     def reduce(
-        self, schema: dict[str, Any], inside: tuple[str, ...], depth: int, *, root: bool = False
+        self, schema: dict[str, Any], inside: tuple[str, ...], depth: int, *, as_object: bool = False
     ) -> dict[str, Any]:
+        """Return the reduced copy; `as_object` tells to show an object as one even if it has no properties."""
         self._count()
         if depth <= 0:
             kind = _kind(schema)
@@ -71,7 +72,7 @@ class _Reducer:
         for key in _UNTOLD:
             if key in node:
                 self._warn(f"{key} is not shown in the strict profile")
-        if kind == "object" and not node.get("properties") and not root:
+        if node.get("type") == "object" and not node.get("properties") and not as_object:
             return self._free_object(kept)
         if kind == "object":
             self._object(node, kept, inside, depth)
@@ -119,6 +120,8 @@ class _Reducer:
         values: list[Any] = []
         for branch in branches:
             values.extend(value for value in _enum(branch) if not any(same_json(value, one) for one in values))
+        if len({json_type(value) for value in values} - {"null"}) > 1:
+            return node  # Gemini and OpenAI hold a model to an enum: values beside it could not be said
         return {**{key: value for key, value in node.items() if key not in ("anyOf", "oneOf")}, "enum": values}
 
     def _referred(self, branch: dict[str, Any]) -> dict[str, Any]:
@@ -164,10 +167,17 @@ class _Reducer:
 
     def _union(self, node: dict[str, Any], kept: dict[str, Any], inside: tuple[str, ...], depth: int) -> None:
         reduced: list[dict[str, Any]] = []
-        for schema in [*node.get("anyOf", ()), *node.get("oneOf", ())]:
-            if (branch := self.reduce(schema, inside, depth - 1)) not in reduced:
+        branches = [*node.get("anyOf", ()), *node.get("oneOf", ())]
+        # Beside text, JSON text would be taken for just that.
+        has_text = any(_kind(self._referred(branch)) in (None, "string") for branch in branches)
+        for schema in branches:
+            if (branch := self.reduce(schema, inside, depth - 1, as_object=has_text)) not in reduced:
                 reduced.append(branch)
         if len(reduced) == 1:
+            inner = reduced[0].get("description", "")
+            if "description" in kept and inner and inner not in kept["description"]:
+                note = inner.removeprefix("(").removesuffix(")")
+                kept["description"] = with_notes(kept["description"], [note], self._max_text)
             kept.update({key: value for key, value in reduced[0].items() if key not in kept})
         elif reduced:
             kept["anyOf"] = reduced
