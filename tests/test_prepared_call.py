@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge import ServerUnavailable, load_config
+from mcp_bridge import ServerUnavailable
 from mcp_bridge.deadline import Deadline
 from mcp_bridge.errors import NotSent
 from mcp_bridge.outstanding import ToolCall
 
+from .cases.server_log import ServerLog
 from .conftest import GENEROUS, odd, until
 from .test_first_call import opening
 
@@ -24,7 +25,7 @@ LIMITS = Deadline(GENEROUS, GENEROUS)
 
 
 def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what asyncio has logged of futures whose exception nobody has looked at."""
+    """Return what asyncio has logged of futures that are gone, and whose exception nobody has looked at."""
     gc.collect()
     return [one.getMessage() for one in caplog.records if one.name == "asyncio" and one.levelno > logging.INFO]
 
@@ -37,20 +38,21 @@ async def test_a_handshake_that_fails_leaves_no_complaint_of_asyncio(
         with pytest.raises(ServerUnavailable):
             await connection.wait_ready(2)
         await asyncio.wait({connection.owner})
-    del connection
     assert complaints(caplog) == []
 
 
 async def test_a_caller_that_goes_during_the_handshake_leaves_no_complaint_of_asyncio(
-    write_config: Write, caplog: pytest.LogCaptureFixture
+    write_config: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opening(write_config(odd("s", "slow_init", "delay=5")), ToolCall("echo", {"text": "x"})) as connection:
+    log = ServerLog(tmp_path / "log")
+    file = write_config(odd("s", "slow_init", f"log={log.path}", "delay=0.5"))
+    async with opening(file, ToolCall("echo", {"text": "x"})) as connection:
         waiting = asyncio.create_task(connection.wait_ready(GENEROUS))
-        await until(lambda: connection._talk._prepared is not None and connection._talk._prepared.request is not None)
+        await until(lambda: bool(log.received("initialize")))
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         await asyncio.wait({connection.owner})
-    del connection, waiting
+    del waiting
     assert complaints(caplog) == []
 
 
