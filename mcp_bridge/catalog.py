@@ -15,7 +15,7 @@ from .connection import Connection
 from .errors import BridgeError, CallTimeout, RpcError
 from .naming import plain_name
 from .schema import ShownSchema, UnusableSchema, show
-from .wire.filter import METHOD_NOT_FOUND
+from .wire.pending import METHOD_NOT_FOUND
 
 logger = logging.getLogger(__name__)
 
