@@ -17,13 +17,17 @@ from .. import strict_json
 from ..cleaning import clean_label, truncate
 from .framing import Broken, Message
 from .pending import METHOD_NOT_FOUND, PARSE_ERROR, Pending, PendingRequests, is_nameless, request_number
+from .response import error_object, is_error, result_object
 
 logger = logging.getLogger(__name__)
 
-INTERNAL_ERROR = -32603
 _ALIAS = "mcp-bridge:"
 _LOG_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30}
+_PROGRESS = ("progress", "total", "message")
 _LOG_CHARS = 500
+_METHOD_CHARS = 100
+_UNCLEAN = 10
+"""How many times as long as what is shown a text may be before it is cleaned: that costs 0.2 µs a character."""
 
 
 @dataclass
@@ -160,8 +164,8 @@ class MessageFilter:
 
     def _nameless(self, message: Message) -> Incoming:
         """Return what to do with an answer that names no request: it can only mean the one who waits, if it is one."""
-        if _is_error(message):
-            error = _error(message.get("error"))
+        if is_error(message):
+            error = error_object(message.get("error"))
             request_id = self._pending.meant_by_error(error["code"])
             if request_id is not None:
                 return Incoming(doubtful=Broken(request_id, error["message"]))
@@ -175,7 +179,7 @@ class MessageFilter:
 
     def _answer(self, message: Message) -> Message | None:
         """Return a response in the form that the SDK understands; None if nobody waits for it."""
-        asked = self._pending.take(message.get("id"), is_error=_is_error(message))
+        asked = self._pending.take(message.get("id"), is_error=is_error(message))
         if asked is None:
             logger.debug("dropped an answer that nobody waits for: id %r", message.get("id"))
             return None
@@ -184,16 +188,17 @@ class MessageFilter:
     def _answered(self, request_id: int, pending: Pending, message: Message) -> Message:
         """Hand an answer to whoever wants to know, and return it as the SDK understands it."""
         answer: Message = {"jsonrpc": "2.0", "id": request_id}
-        if _is_error(message):
-            answer["error"] = _error(message.get("error"))
+        if is_error(message):
+            answer["error"] = error_object(message.get("error"))
         else:
-            answer["result"] = _result(message["result"], pending.method)
+            answer["result"] = result_object(message["result"], pending.method)
         self._hooks.on_answer(pending.number, answer)
         return answer
 
     def _reply(self, method: str, message: Message) -> Message:
         """Answer a request of the server at once: it may do nothing else until then."""
-        answer: Message = {"jsonrpc": "2.0", "id": message["id"]}
+        name = message["id"]
+        answer: Message = {"jsonrpc": "2.0", "id": name if isinstance(name, (int, str)) else strict_json.plain(name)}
         if method == "ping":
             return {**answer, "result": {}}
         if method == "roots/list" and self._roots is not None:
@@ -201,21 +206,26 @@ class MessageFilter:
             return {**answer, "result": {"roots": [{"uri": uri} for uri in self._roots]}}
         if method == "elicitation/create" and self._elicitation == "defaults":
             return {**answer, "result": _accept_defaults(message.get("params"))}
-        reason = f"this client does not support {truncate(clean_label(method), 100)}"
+        reason = f"this client does not support {_shown(method, _METHOD_CHARS)}"
         return {**answer, "error": {"code": METHOD_NOT_FOUND, "message": reason}}
 
     def _notice(self, method: str, params: object) -> None:
         params = params if isinstance(params, Mapping) else {}
         if method == "notifications/progress":
-            words = [str(params[key]) for key in ("progress", "total", "message") if params.get(key) is not None]
-            self._hooks.on_progress(params.get("progressToken"), truncate(clean_label(" / ".join(words)), _LOG_CHARS))
+            words = [_shown(params[key], _LOG_CHARS) for key in _PROGRESS if params.get(key) is not None]
+            self._hooks.on_progress(request_number(params.get("progressToken")), _shown(" / ".join(words), _LOG_CHARS))
         elif method == "notifications/tools/list_changed":
             self._hooks.on_list_changed()
         elif method == "notifications/message":
             level = _LOG_LEVELS.get(str(params.get("level")), 40)
-            self._hooks.on_log(level, truncate(clean_label(str(params.get("data"))), _LOG_CHARS))
+            self._hooks.on_log(level, _shown(params.get("data"), _LOG_CHARS))
         else:
-            logger.debug("ignored notification %s", truncate(clean_label(method), 100))
+            logger.debug("ignored notification %s", _shown(method, _METHOD_CHARS))
+
+
+def _shown(value: object, limit: int) -> str:
+    """Return at most `limit` characters of something that a server says: no more is cleaned than can be shown."""
+    return truncate(clean_label(str(value)[: limit * _UNCLEAN]), limit)
 
 
 def standard_form(message: Message, own_id: object, method: str) -> Message | None:
@@ -236,9 +246,9 @@ def standard_form(message: Message, own_id: object, method: str) -> Message | No
         request_id, odd_id = own_id, False
     if odd_id:
         return None
-    if _is_error(message):
-        return {"jsonrpc": "2.0", "id": request_id, "error": _error(message.get("error"))}
-    result = _result(message["result"], method)
+    if is_error(message):
+        return {"jsonrpc": "2.0", "id": request_id, "error": error_object(message.get("error"))}
+    result = result_object(message["result"], method)
     if method == "initialize":  # the SDK 1.x reads the version only out of a complete one
         info = result.get("serverInfo")
         named = {"name": "server", "version": ""} | (info if isinstance(info, dict) else {})
@@ -248,40 +258,13 @@ def standard_form(message: Message, own_id: object, method: str) -> Message | No
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
-def _is_error(message: Message) -> bool:
-    """Tell whether a response is an error: some send both members, one of them null."""
-    return message.get("error") is not None or "result" not in message
-
-
-def _result(result: object, method: str) -> Message:
-    """Return a result as an object, which the protocol wants and some servers do not send."""
-    if isinstance(result, dict):
-        return result
-    if result is None:
-        return {}
-    if isinstance(result, list):
-        return {"tools" if method == "tools/list" else "content": result}
-    return {"content": result if isinstance(result, str) else strict_json.dumps(result)}
-
-
-def _error(error: object) -> Message:
-    """Return a JSON-RPC error with a number and a text, whatever the server gave."""
-    if not isinstance(error, Mapping):
-        text = "the server answered with neither result nor error" if error is None else str(error)
-        return {"code": INTERNAL_ERROR, "message": text}
-    code = error.get("code")
-    message = error.get("message")
-    return {
-        "code": code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL_ERROR,
-        "message": str(message) if message else f"error {code} without a message",
-        **({"data": error["data"]} if error.get("data") is not None else {}),
-    }
-
-
 def _accept_defaults(params: object) -> Message:
     """Accept a form with the defaults that the server names for its fields (SEP-1034)."""
     schema = params.get("requestedSchema") if isinstance(params, Mapping) else None
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    content = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
+    named = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
+    plain = {name: strict_json.plain(default) for name, default in named.items()}
+    # What JSON cannot say (NaN) is no default.
+    content = {name: default for name, default in plain.items() if default is not None or named[name] is None}
     return {"action": "accept", "content": content}
