@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -146,3 +147,26 @@ async def test_what_a_server_says_on_thousands_of_lines_or_in_a_million_characte
 async def test_progress_under_the_token_as_text_extends_the_limit(write_config: Write) -> None:
     async with Bridge(load_config(write_config(odd("s", "token_text", more="call_timeout = 1.5")))) as bridge:
         assert (await bridge.call("mcp_s_odd")).text == "odd"
+
+
+@pytest.mark.parametrize(
+    ("cursor", "tools", "told"),
+    [
+        ("2.0", 2, ""),
+        ("0", 2, ""),
+        ("false", 1, ""),
+        ("[]", 1, ""),
+        ("true", 1, "names the next one in no usable way: true"),
+        ("NaN", 1, "names the next one in no usable way: null"),
+        ('{"offset":5}', 1, 'names the next one in no usable way: {"offset": 5}'),
+    ],
+)
+async def test_no_page_of_the_tools_is_lost_unheard_whatever_its_cursor_is(
+    write_config: Write, caplog: pytest.LogCaptureFixture, cursor: str, tools: int, told: str
+) -> None:
+    entry = odd("s", "cursor_odd", f"cursor={cursor}".replace('"', '\\"'))
+    async with Bridge(load_config(write_config(entry))) as bridge:
+        assert bridge.status()[0].tools == tools
+    warned = " ".join(one.getMessage() for one in caplog.records if one.levelno == logging.WARNING)
+    assert told in warned
+    assert bool(told) == bool(warned)
