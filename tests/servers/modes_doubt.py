@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 from base import METHOD_NOT_FOUND, NUMBER, STRING, RpcError, Server, mode, text, tool
@@ -203,3 +204,16 @@ class CursorOdd(Doubtful):
         if cursor is None:
             return {"tools": [SAY], "nextCursor": sent}
         return {"tools": [ODD] if json.dumps(cursor) == json.dumps(sent) else []}
+
+
+@mode("breaks_later")
+class BreaksLater(Doubtful):
+    """Ends with status 3 at `initialize` as long as the file `while` exists, and whenever `odd` is called."""
+
+    def initialize(self, request: Request) -> Message | None:
+        if os.path.exists(self.options["while"]):
+            self.log.leave(3)
+        return super().initialize(request)
+
+    def tool_odd(self, request: Request, arguments: Message) -> Message | None:
+        self.log.leave(2)
