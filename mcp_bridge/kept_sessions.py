@@ -112,6 +112,7 @@ class KeptSessions:
     async def _open(self, kept: _Kept, seconds: float) -> Connection:
         async with kept.opening:
             if not self._stays(kept.connection):
+                self._heed_pause()
                 self._make_room()
                 former, kept.connection = kept.connection, None
                 if former is not None and not former.busy:
@@ -120,14 +121,17 @@ class KeptSessions:
             assert kept.connection is not None
             return kept.connection
 
-    async def _restart(self, seconds: float) -> Connection:
-        """Open a kept session anew, unless that has failed just now."""
-        loop = asyncio.get_running_loop()
-        wait = self._retry_at - loop.time()
-        if self._last_error is not None and wait > 0:
-            text = f"{self._last_error.message} (next start in {math.ceil(wait)} s)"
-            cause = self._last_error.cause if isinstance(self._last_error, ServerUnavailable) else None
+    def _heed_pause(self) -> None:
+        """Raise `ServerUnavailable` if a start has failed just now."""
+        error, wait = self._last_error, self._retry_at - asyncio.get_running_loop().time()
+        if error is not None and wait > 0:
+            cause = error.cause if isinstance(error, ServerUnavailable) else None
+            text = f"{error.message} (next start in {math.ceil(wait)} s)"
             raise ServerUnavailable(text, server=self._pool.config.name, cause=cause)
+
+    async def _restart(self, seconds: float) -> Connection:
+        """Open a kept session, and note whether that can be done."""
+        loop = asyncio.get_running_loop()
         begun = loop.time()
         try:
             connection = await self._pool.open(seconds)

@@ -48,7 +48,7 @@ def handshaken(*, named: bool = True) -> Session:
     return session
 
 
-@pytest.mark.parametrize("empty", [{}, None])
+@pytest.mark.parametrize("empty", [{}, None, True])
 def test_an_empty_result_for_a_notification_is_no_answer_to_the_call_behind_it(empty: Any) -> None:
     session = handshaken()
     session.ask(1)
@@ -78,6 +78,25 @@ def test_a_ping_that_was_forgotten_may_still_be_answered_and_so_is_the_call_afte
     session.ask(2)
     assert session.answer(None, result={}) is None
     assert session.answer(None, result=REAL) == 2
+
+
+def test_nor_is_it_where_no_notification_is_left_that_could_be_meant() -> None:
+    session = handshaken()
+    session.ask(1, "ping")
+    assert session.answer(1, result={}) == 1
+    session.ask(2, "ping")
+    session.filter.forget("ping")
+    session.ask(3)
+    assert session.answer(None, result={}) is None
+    assert session.answer(None, result=REAL) == 3
+
+
+def test_a_ping_that_is_never_answered_keeps_no_failure_from_its_call() -> None:
+    session = handshaken()
+    session.ask(1, "ping")
+    session.filter.forget("ping")
+    session.ask(2)
+    assert session.fail(-32603) == 2
 
 
 def test_a_server_that_names_such_answers_is_not_believed_when_it_does_not() -> None:

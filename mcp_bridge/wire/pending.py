@@ -99,12 +99,12 @@ class PendingRequests:
     def meant_by_result(self, result: object) -> int | None:
         """Return which request a result without a name is for, None if that is not certain.
 
-        One that holds nothing answers a `ping`, or a notification of ours, before it answers anything else;
+        One that holds nothing, or just says yes, answers a `ping` or a notification before it answers anything else;
         one that holds something answers neither.
         """
         sent = [request_id for request_id, pending in self._by_id.items() if pending.sent]
         pings = [request_id for request_id in sent if self._by_id[request_id].method == "ping"]
-        if result is None or result == {}:
+        if result is None or isinstance(result, bool) or result == {}:
             if pings and not self._named:
                 return pings[0]
             if self._acknowledge():
