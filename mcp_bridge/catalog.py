@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from .errors import BridgeError, CallTimeout, RpcError
 from .naming import plain_name
 from .redaction import masked_value
 from .schema import ShownSchema, UnusableSchema, show
-from .wire.filter import METHOD_NOT_FOUND
+from .wire.pending import METHOD_NOT_FOUND
 
 logger = logging.getLogger(__name__)
 
@@ -108,8 +109,8 @@ async def list_tools(
         return Listing()
     entries: list[Any] = []
     problems: list[str] = []
-    cursor: str | int | None = None
-    seen: set[str | int] = set()
+    cursor: str | float | None = None
+    seen: set[str | float] = set()
     deadline = now() + seconds
     for page in range(1, MAX_PAGES + 1):
         try:
@@ -130,7 +131,11 @@ async def list_tools(
         else:
             problems.append("its tool list holds no array of tools")
         cursor = result.get("nextCursor")
-        if isinstance(cursor, bool) or not isinstance(cursor, (str, int)) or cursor == "":
+        if cursor in (None, "", [], {}) or cursor is False:
+            break
+        if not _is_cursor(cursor):
+            shown = truncate(clean_label(strict_json.dumps(cursor)), 80)
+            problems.append(f"page {page} of its tool list names the next one in no usable way: {shown}")
             break
         if cursor in seen or len(entries) > MAX_TOOLS or page == MAX_PAGES:
             problems.append(f"its tool list does not end; the first {len(entries)} tools are used")
@@ -138,6 +143,13 @@ async def list_tools(
         seen.add(cursor)
     listing = parse_tools(connection.server, entries[:MAX_TOOLS])
     return Listing(listing.tools, (*problems, *listing.problems))
+
+
+def _is_cursor(value: object) -> bool:
+    """Tell whether it can be sent back as it is; by the specification it is a text."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def _named(error: BridgeError, seconds: float) -> BridgeError:

@@ -76,8 +76,9 @@ class Conversation:
 
     def abandon_prepared(self) -> None:
         """Give up the call that was prepared: it may have left in this very moment."""
-        if self._prepared is not None:
-            self._abandon(self._prepared.token, CANCELLED)
+        if (first := self._prepared) is not None:
+            self._abandon(first.token, CANCELLED)
+            self._leave_prepared()
 
     async def request(
         self, session: ClientSession | None, method: str, params: dict[str, Any], seconds: float
@@ -121,6 +122,7 @@ class Conversation:
     async def close(self) -> None:
         """End all requests and wait for that; nothing that the server says is told any more."""
         await self.requests.close()
+        self._leave_prepared()  # whoever still takes it up learns that it may have run
         self.filter.mute()
 
     async def _begin(self, session: ClientSession | None, method: str, params: dict[str, Any]) -> Request:
@@ -141,6 +143,11 @@ class Conversation:
         finally:
             self.requests.leave(request)
             self._progress_at.pop(token, None)
+
+    def _leave_prepared(self) -> None:
+        """Leave the request that was prepared, if nobody has taken it up."""
+        if self._prepared is not None and self._prepared.request is not None:
+            self.requests.leave(self._prepared.request)
 
     def _abandon(self, token: object, reason: str) -> None:
         """Tell the server to stop working on a call, and begin no other on this session."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -10,7 +11,7 @@ from .backoff import Backoff
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable
 from .outstanding import ToolCall
-from .pool import SessionPool
+from .pool import AllBusy, SessionPool
 from .session import MAX_RETRY_SECONDS, RETRY_SECONDS
 
 
@@ -21,9 +22,6 @@ class _Kept:
         self.connection: Connection | None = None
         self.calls = 0
         self.opening = asyncio.Lock()
-        self.retries = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS)
-        self.retry_at = 0.0
-        self.last_error: BridgeError | None = None
         self.expiry: asyncio.TimerHandle | None = None
 
 
@@ -32,13 +30,17 @@ class KeptSessions:
 
     A session that has ended is opened anew by the next call, unless the configuration says
     not to `reopen` what the server ended; calls that want the same one wait for one opening.
-    It ends after `idle_timeout` without calls.
+    It ends after `idle_timeout` without calls, or when it is idle and another is waited for that has no place.
+    After a start that failed none is tried for a while, with growing pauses, whoever calls.
     """
 
     def __init__(self, pool: SessionPool, *, per_chat: bool) -> None:
         self._pool = pool
         self._per_chat = per_chat
         self._kept: dict[str | None, _Kept] = {}
+        self._retries = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS)
+        self._retry_at = 0.0
+        self._last_error: BridgeError | None = None
 
     @asynccontextmanager
     async def lease(self, call: ToolCall, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
@@ -53,6 +55,7 @@ class KeptSessions:
             self._finish(key, kept, connection)
 
     def offer(self, connection: Connection) -> None:
+        self._started()
         if self._per_chat or not connection.alive:
             connection.close_soon()
             return
@@ -109,35 +112,51 @@ class KeptSessions:
     async def _open(self, kept: _Kept, seconds: float) -> Connection:
         async with kept.opening:
             if not self._stays(kept.connection):
+                self._heed_pause()
                 self._make_room()
                 former, kept.connection = kept.connection, None
                 if former is not None and not former.busy:
                     former.close_soon()
-                kept.connection = await self._restart(kept, seconds)
+                kept.connection = await self._restart(seconds)
             assert kept.connection is not None
             return kept.connection
 
-    async def _restart(self, kept: _Kept, seconds: float) -> Connection:
-        """Open a kept session anew, unless that has failed just now."""
+    def _heed_pause(self) -> None:
+        """Raise `ServerUnavailable` if a start has failed just now."""
+        error, wait = self._last_error, self._retry_at - asyncio.get_running_loop().time()
+        if error is not None and wait > 0:
+            cause = error.cause if isinstance(error, ServerUnavailable) else None
+            text = f"{error.message} (next start in {math.ceil(wait)} s)"
+            raise ServerUnavailable(text, server=self._pool.config.name, cause=cause)
+
+    async def _restart(self, seconds: float) -> Connection:
+        """Open a kept session, and note whether that can be done."""
         loop = asyncio.get_running_loop()
-        wait = kept.retry_at - loop.time()
-        if kept.last_error is not None and wait > 0:
-            text = f"{kept.last_error.message} (next start in {wait:.0f} s)"
-            raise ServerUnavailable(text, server=self._pool.config.name)
+        begun = loop.time()
         try:
             connection = await self._pool.open(seconds)
-        except BridgeError as error:
-            kept.last_error = error
-            kept.retry_at = loop.time() + kept.retries.lengthen()
+        except AllBusy:
             raise
-        kept.retries.reset()
-        kept.last_error = None
+        except BridgeError as error:
+            if self._retry_at <= begun:  # else another has failed meanwhile, and has counted for both
+                self._last_error = error
+                self._retry_at = loop.time() + self._retries.lengthen()
+            raise
+        self._started()
         return connection
+
+    def _started(self) -> None:
+        """The server can be started: no pause is needed any more."""
+        self._retries.reset()
+        self._last_error = None
 
     def _make_room(self) -> None:
         """End the chat session that has rested longest if `max_sessions` leaves no place."""
-        if self._pool.has_room():
-            return
+        if not self._pool.has_room():
+            self._end_idlest()
+
+    def _end_idlest(self) -> None:
+        """End the session that has rested longest, if one rests."""
         for key, kept in list(self._kept.items()):
             if not kept.calls and kept.connection is not None:
                 self._forget(key, kept)
@@ -149,6 +168,10 @@ class KeptSessions:
             self._forget(key, kept)
             return
         self._kept[key] = self._kept.pop(key, kept)  # the most recently used comes last
+        if self._pool.wants_room():
+            self._end_idlest()
+            if self._kept.get(key) is not kept:
+                return
         loop = asyncio.get_running_loop()
         if kept.expiry is not None:
             kept.expiry.cancel()

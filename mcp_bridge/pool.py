@@ -20,6 +20,14 @@ CLOSE_SECONDS = 8.0
 """How long all sessions of a server may take to end; each takes 5 s at the most."""
 
 
+BUSY_SECONDS = 5.0
+"""When something for which no session was free, and nobody waits, is tried again."""
+
+
+class AllBusy(ServerUnavailable):
+    """Every session that the owner allows is in use: nothing is wrong with the server."""
+
+
 class SpareBudget:
     """How many spares all servers of a bridge may keep together; a newer one ousts the oldest."""
 
@@ -56,7 +64,7 @@ class SessionPool:
     async def open(self, seconds: float, first: ToolCall | None = None) -> Connection:
         """Return a new session when its handshake is done; the call that it is opened for may be on its way then.
 
-        Waits for a place under `max_sessions`. Raises `ServerUnavailable`.
+        Waits for a place under `max_sessions`. Raises `ServerUnavailable`, `AllBusy` if none becomes free.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
@@ -70,7 +78,7 @@ class SessionPool:
             if loop.time() >= deadline and not self.has_room():
                 busy = f"all {self.config.max_sessions} sessions are busy (max_sessions)"
                 text = f"{busy}; none was free within {round(seconds, 1):g} s"
-                raise ServerUnavailable(text, server=self.config.name)
+                raise AllBusy(text, server=self.config.name)
         if self._closed:
             raise ServerUnavailable("the bridge is shut down", server=self.config.name)
         connection = self._connect()
@@ -84,6 +92,10 @@ class SessionPool:
     def has_room(self) -> bool:
         """Tell whether another session may be opened now."""
         return len(self._live) < self.config.max_sessions and not self._closed
+
+    def wants_room(self) -> bool:
+        """Tell whether more callers wait for a place than there are sessions about to give one up."""
+        return self.waiting > sum(connection.closing or connection.lost for connection in self._live)
 
     async def close(self) -> None:
         """End all sessions and wait until their servers are gone."""

@@ -20,7 +20,7 @@ from .kept_sessions import KeptSessions
 from .off_loop import off_loop
 from .outstanding import ToolCall
 from .policy import idle_rules
-from .pool import SessionPool, SpareBudget
+from .pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
 from .process.environment import starts_by_launcher
 from .server_config import ServerConfig
 from .session import FreshSessions, Sessions
@@ -40,8 +40,8 @@ PARKED_SECONDS = 600.0
 """How often a parked server is looked at again."""
 SETTLE_SECONDS = 0.3
 MAX_SETTLE_SECONDS = 60.0
-_NAMES_CHARS = 300
 """How long `list_changed` is left to settle; doubles while listing again shows no change."""
+_NAMES_CHARS = 300
 
 
 class Server:
@@ -127,6 +127,10 @@ class Server:
         async with self._lock:
             try:
                 listing = await self._list()
+            except AllBusy as error:  # the server is well: what is known of it stays
+                logger.debug("MCP server '%s' cannot be listed now: %s", self.config.name, error.message)
+                self.attempted.set()
+                return self._retries.pause or BUSY_SECONDS
             except BridgeError as error:
                 return self._fail(error)
             except Exception as error:  # a fault of ours must cost this server alone
@@ -175,8 +179,8 @@ class Server:
             async with self.sessions.lease(call, chat, self.config.connect_timeout) as connection:
                 leased = True
                 yield connection
-        except ServerUnavailable:
-            if not leased and self.state == "ready":
+        except ServerUnavailable as error:
+            if not leased and self.state == "ready" and not isinstance(error, AllBusy):
                 self.refresh_soon()
             raise
         finally:

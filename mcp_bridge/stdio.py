@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 OFF_LOOP_BYTES = 2**20
 """Lines longer than this are parsed on a thread: 64 MiB take 1.7 s."""
+TURN_LINES = 200
+"""After so many lines without a message others have their turn: each takes up to 0.1 ms."""
 END_SECONDS = 1.0
 """How long an exit status is awaited after the output of a server has ended."""
 STDERR_LINES_PER_PROCESS = 500
@@ -41,9 +43,13 @@ class StdioChannel:
         self.asides = Asides()
 
     async def receive(self) -> Message | Broken | None:
+        vain = 0
         while not self._ready:
             if self._lines:
                 self._take(await self._parse(self._lines.popleft()))
+                vain += 1
+                if vain % TURN_LINES == 0:
+                    await asyncio.sleep(0)
             else:
                 data = await self._process.read()
                 self._lines.extend(self._reader.feed(data))

@@ -45,10 +45,10 @@ def test_an_error_without_an_id_counts_only_if_nothing_better_comes() -> None:
     made = waiting(3)
     incoming = made.incoming({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
     assert incoming.forward is None
-    assert incoming.doubtful == Broken(None, "Parse error")
+    assert incoming.doubtful == Broken(3, "Parse error")
     assert made.incoming({"jsonrpc": "2.0", "id": 3, "result": {}}).forward is not None
-    assert made.broken(Broken(None, "Parse error")) is None
-    assert "Parse error" in (waiting(4).broken(Broken(None, "Parse error")) or {})["error"]["message"]
+    assert made.broken(incoming.doubtful) is None
+    assert "Parse error" in (waiting(3).broken(incoming.doubtful) or {})["error"]["message"]
 
 
 def test_somebody_elses_answer_is_nobodys() -> None:

@@ -124,17 +124,23 @@ async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inwa
     doubts: set[asyncio.Task[None]] = set()
     try:
         while (message := await channel.receive()) is not None:
-            incoming = Incoming(doubtful=message) if isinstance(message, Broken) else message_filter.incoming(message)
-            if incoming.reply is not None:
-                # A server that has stopped reading loses its answer, not us our reader.
-                with contextlib.suppress(OSError):
-                    await channel.send(incoming.reply)
-            if incoming.forward is not None:
-                inward.pass_on(incoming.forward)
-            if incoming.doubtful is not None:
-                doubt = asyncio.create_task(_settle(incoming.doubtful, message_filter, inward))
-                doubts.add(doubt)
-                doubt.add_done_callback(doubts.discard)
+            try:
+                if isinstance(message, Broken):
+                    incoming = Incoming(doubtful=message)
+                else:
+                    incoming = message_filter.incoming(message)
+                if incoming.reply is not None:
+                    # A server that has stopped reading loses its answer, not us our reader.
+                    with contextlib.suppress(OSError):
+                        await channel.send(incoming.reply)
+                if incoming.forward is not None:
+                    inward.pass_on(incoming.forward)
+                if incoming.doubtful is not None:
+                    doubt = asyncio.create_task(_settle(incoming.doubtful, message_filter, inward))
+                    doubts.add(doubt)
+                    doubt.add_done_callback(doubts.discard)
+            except Exception:  # a fault of ours must cost this message alone
+                logger.debug("a message of the server was lost", exc_info=True)
     finally:
         on_end()  # before the stream ends: whoever waits for an answer then asks why
         for doubt in doubts:

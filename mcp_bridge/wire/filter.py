@@ -16,16 +16,18 @@ from typing import Any
 from .. import strict_json
 from ..cleaning import clean_label, truncate
 from .framing import Broken, Message
+from .pending import METHOD_NOT_FOUND, PARSE_ERROR, Pending, PendingRequests, is_nameless, request_number
+from .response import error_object, is_error, result_object
 
 logger = logging.getLogger(__name__)
 
-METHOD_NOT_FOUND = -32601
-PARSE_ERROR = -32700
-INTERNAL_ERROR = -32603
 _ALIAS = "mcp-bridge:"
 _LOG_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30}
+_PROGRESS = ("progress", "total", "message")
 _LOG_CHARS = 500
-_MAX_ID_CHARS = 19
+_METHOD_CHARS = 100
+_UNCLEAN = 10
+"""How many times as long as what is shown a text may be before it is cleaned: that costs 0.2 µs a character."""
 
 
 @dataclass
@@ -44,20 +46,12 @@ def alias(method: str, number: int) -> str:
     return f"{_ALIAS}{number}:{method}"
 
 
-@dataclass
-class _Pending:
-    number: int
-    method: str
-    token: object = None
-    sent: bool = False
-    cancelled: bool = False
-
-
 @dataclass(frozen=True)
 class Incoming:
     """What becomes of a message from the server: passed on, answered, both or neither.
 
-    `doubtful` is an error that names no request: it counts only if nothing better comes soon.
+    `doubtful` is an error that is perhaps the answer to the request it names: it counts only if nothing
+    better comes soon.
     """
 
     forward: Message | None = None
@@ -78,7 +72,7 @@ class MessageFilter:
         self._roots = roots
         self._elicitation = elicitation
         self._hooks = hooks or Hooks()
-        self._pending: dict[int, _Pending] = {}
+        self._pending = PendingRequests()
         self.has_told_roots = False
         """Whether the server has asked for the roots."""
 
@@ -117,91 +111,94 @@ class MessageFilter:
             message = {key: value for key, value in message.items() if key != "params"}
             if params:
                 message["params"] = params
-            self._pending[message["id"]] = _Pending(int(number), method, token)
+            self._pending.add(message["id"], Pending(int(number), method, token))
         return message
 
     def sent(self, message: Message) -> None:
         """Note that a message has left: from now on the server may have acted on it."""
-        if (pending := self._pending.get(message.get("id", -1))) is not None:
-            pending.sent = True
+        self._pending.mark_sent(message)
 
     def not_sent(self, message: Message) -> None:
         """Take `sent` back: the connection was gone already."""
-        if (pending := self._pending.get(message.get("id", -1))) is not None:
+        if (pending := self._pending.get(message.get("id"))) is not None:
             pending.sent = False
 
     def forget(self, method: str) -> None:
         """Wait no longer for answers to such requests: a late one is dropped, and none is cancelled."""
-        self._pending = {key: pending for key, pending in self._pending.items() if pending.method != method}
+        self._pending.forget(method)
 
     def may_have_run(self, token: object) -> bool:
         """Tell whether the call with that progress token can have reached the server."""
-        waiting = [pending.sent for pending in self._pending.values() if pending.token == token]
-        return waiting[0] if waiting else True
+        waiting = self._pending.with_token(token)
+        return waiting is None or waiting[1].sent
 
     def cancelled(self, token: object, reason: str) -> Message | None:
         """Return the notification that cancels the call with that progress token, at most once."""
-        for request_id, pending in self._pending.items():
-            if pending.token == token and pending.sent and not pending.cancelled:
-                pending.cancelled = True
-                params = {"requestId": request_id, "reason": reason}
-                return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
-        return None
+        request_id, pending = self._pending.with_token(token) or (0, None)
+        if pending is None or not pending.sent or pending.cancelled:
+            return None
+        pending.cancelled = True
+        params = {"requestId": request_id, "reason": reason}
+        farewell = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+        self._pending.mark_sent(farewell)
+        return farewell
 
     def incoming(self, message: Message) -> Incoming:
         """Return what to do with a message from the server."""
         method = message.get("method")
         if not isinstance(method, str):
-            if _is_nameless(message.get("id")) and "result" not in message:
-                return Incoming(doubtful=Broken(None, _error(message.get("error"))["message"]))
-            return Incoming(forward=self._answer(message))
+            return self._nameless(message) if is_nameless(message.get("id")) else Incoming(self._answer(message))
         if message.get("id") is not None:
             return Incoming(reply=self._reply(method, message))
         self._notice(method, message.get("params"))
         return Incoming()
 
     def broken(self, broken: Broken) -> Message | None:
-        """Return an error for the request whose answer could not be read."""
-        error = {"code": PARSE_ERROR, "message": f"the server's answer cannot be used: {broken.reason}"}
-        return self._answer({"id": broken.id, "error": error})
+        """Return an error for the request whose answer could not be read, None if it has another by now."""
+        request_id = request_number(broken.id)
+        pending = None if request_id is None else self._pending.take_out(request_id)
+        if request_id is None or pending is None:
+            return None
+        text = f"the server's answer cannot be used: {broken.reason}"
+        return self._answered(request_id, pending, {"error": {"code": PARSE_ERROR, "message": text}})
+
+    def _nameless(self, message: Message) -> Incoming:
+        """Return what to do with an answer that names no request: it can only mean the one who waits, if it is one."""
+        if is_error(message):
+            error = error_object(message.get("error"))
+            request_id = self._pending.meant_by_error(error["code"])
+            if request_id is not None:
+                return Incoming(doubtful=Broken(request_id, error["message"]))
+        else:
+            request_id = self._pending.meant_by_result(message["result"])
+            pending = None if request_id is None else self._pending.take_out(request_id)
+            if request_id is not None and pending is not None:
+                return Incoming(self._answered(request_id, pending, message))
+        logger.debug("dropped an answer that names no request: id %r", message.get("id"))
+        return Incoming()
 
     def _answer(self, message: Message) -> Message | None:
         """Return a response in the form that the SDK understands; None if nobody waits for it."""
-        request_id = self._request_id(message.get("id"))
-        pending = None if request_id is None else self._pending.get(request_id)
-        if request_id is None or pending is None or not pending.sent:
+        asked = self._pending.take(message.get("id"), is_error=is_error(message))
+        if asked is None:
             logger.debug("dropped an answer that nobody waits for: id %r", message.get("id"))
             return None
-        del self._pending[request_id]
+        return self._answered(*asked, message)
+
+    def _answered(self, request_id: int, pending: Pending, message: Message) -> Message:
+        """Hand an answer to whoever wants to know, and return it as the SDK understands it."""
         answer: Message = {"jsonrpc": "2.0", "id": request_id}
-        if message.get("error") is not None or "result" not in message:
-            answer["error"] = _error(message.get("error"))
+        if is_error(message):
+            answer["error"] = error_object(message.get("error"))
         else:
-            answer["result"] = _result(message["result"], pending.method)
+            answer["result"] = result_object(message["result"], pending.method)
         self._hooks.on_answer(pending.number, answer)
         return answer
 
-    def _request_id(self, value: object) -> int | None:
-        """Return which request an id means: servers turn our integers into text, floats or null.
-
-        An answer without any usable id can only mean the one who waits, if it is one.
-        """
-        match value:
-            case _ if _is_nameless(value):
-                asked = [request_id for request_id, pending in self._pending.items() if pending.sent]
-                return asked[0] if len(asked) == 1 else None
-            case int():
-                return value
-            case float():
-                return int(value) if value.is_integer() else None
-            case str():
-                return int(value) if value.strip().isdecimal() and len(value) < _MAX_ID_CHARS else None
-            case _:
-                return None
-
     def _reply(self, method: str, message: Message) -> Message:
         """Answer a request of the server at once: it may do nothing else until then."""
-        answer: Message = {"jsonrpc": "2.0", "id": message["id"]}
+        name = message["id"]
+        answer: Message = {"jsonrpc": "2.0", "id": name if isinstance(name, (int, str)) else strict_json.plain(name)}
         if method == "ping":
             return {**answer, "result": {}}
         if method == "roots/list" and self._roots is not None:
@@ -209,26 +206,26 @@ class MessageFilter:
             return {**answer, "result": {"roots": [{"uri": uri} for uri in self._roots]}}
         if method == "elicitation/create" and self._elicitation == "defaults":
             return {**answer, "result": _accept_defaults(message.get("params"))}
-        reason = f"this client does not support {truncate(clean_label(method), 100)}"
+        reason = f"this client does not support {_shown(method, _METHOD_CHARS)}"
         return {**answer, "error": {"code": METHOD_NOT_FOUND, "message": reason}}
 
     def _notice(self, method: str, params: object) -> None:
         params = params if isinstance(params, Mapping) else {}
         if method == "notifications/progress":
-            words = [str(params[key]) for key in ("progress", "total", "message") if params.get(key) is not None]
-            self._hooks.on_progress(params.get("progressToken"), truncate(clean_label(" / ".join(words)), _LOG_CHARS))
+            words = [_shown(params[key], _LOG_CHARS) for key in _PROGRESS if params.get(key) is not None]
+            self._hooks.on_progress(request_number(params.get("progressToken")), _shown(" / ".join(words), _LOG_CHARS))
         elif method == "notifications/tools/list_changed":
             self._hooks.on_list_changed()
         elif method == "notifications/message":
             level = _LOG_LEVELS.get(str(params.get("level")), 40)
-            self._hooks.on_log(level, truncate(clean_label(str(params.get("data"))), _LOG_CHARS))
+            self._hooks.on_log(level, _shown(params.get("data"), _LOG_CHARS))
         else:
-            logger.debug("ignored notification %s", truncate(clean_label(method), 100))
+            logger.debug("ignored notification %s", _shown(method, _METHOD_CHARS))
 
 
-def _is_nameless(request_id: object) -> bool:
-    """Tell whether an id can name no request at all."""
-    return isinstance(request_id, (bool, list, dict, type(None)))
+def _shown(value: object, limit: int) -> str:
+    """Return at most `limit` characters of something that a server says: no more is cleaned than can be shown."""
+    return truncate(clean_label(str(value)[: limit * _UNCLEAN]), limit)
 
 
 def standard_form(message: Message, own_id: object, method: str) -> Message | None:
@@ -249,9 +246,9 @@ def standard_form(message: Message, own_id: object, method: str) -> Message | No
         request_id, odd_id = own_id, False
     if odd_id:
         return None
-    if message.get("error") is not None or "result" not in message:
-        return {"jsonrpc": "2.0", "id": request_id, "error": _error(message.get("error"))}
-    result = _result(message["result"], method)
+    if is_error(message):
+        return {"jsonrpc": "2.0", "id": request_id, "error": error_object(message.get("error"))}
+    result = result_object(message["result"], method)
     if method == "initialize":  # the SDK 1.x reads the version only out of a complete one
         info = result.get("serverInfo")
         named = {"name": "server", "version": ""} | (info if isinstance(info, dict) else {})
@@ -261,35 +258,13 @@ def standard_form(message: Message, own_id: object, method: str) -> Message | No
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
-def _result(result: object, method: str) -> Message:
-    """Return a result as an object, which the protocol wants and some servers do not send."""
-    if isinstance(result, dict):
-        return result
-    if result is None:
-        return {}
-    if isinstance(result, list):
-        return {"tools" if method == "tools/list" else "content": result}
-    return {"content": result if isinstance(result, str) else strict_json.dumps(result)}
-
-
-def _error(error: object) -> Message:
-    """Return a JSON-RPC error with a number and a text, whatever the server gave."""
-    if not isinstance(error, Mapping):
-        text = "the server answered with neither result nor error" if error is None else str(error)
-        return {"code": INTERNAL_ERROR, "message": text}
-    code = error.get("code")
-    message = error.get("message")
-    return {
-        "code": code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL_ERROR,
-        "message": str(message) if message else f"error {code} without a message",
-        **({"data": error["data"]} if error.get("data") is not None else {}),
-    }
-
-
 def _accept_defaults(params: object) -> Message:
     """Accept a form with the defaults that the server names for its fields (SEP-1034)."""
     schema = params.get("requestedSchema") if isinstance(params, Mapping) else None
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    content = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
+    named = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
+    plain = {name: strict_json.plain(default) for name, default in named.items()}
+    # What JSON cannot say (NaN) is no default.
+    content = {name: default for name, default in plain.items() if default is not None or named[name] is None}
     return {"action": "accept", "content": content}

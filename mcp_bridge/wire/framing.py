@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..cleaning import clean_label, decoded, encodable
+from .attribution import EDGE_CHARS, answered_id
+from .joined_lines import JoinedLines
 
 Message = dict[str, Any]
 
@@ -22,8 +24,8 @@ NOISE_CHARS = 200
 _STARTS = 20
 """How many places on one line are tried as the beginning of a message."""
 _DIGITS = 4000
-_ID = re.compile(r'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*[,}]')
-_RESULT = re.compile(r'"(?:result|error)"\s*:')
+_INVALID = "the message is not valid JSON"
+_TOO_DEEP = "the message is nested too deeply"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]")
 
@@ -120,9 +122,8 @@ class LineReader:
     """Bytes of a server's stdout -> lines, with JSON that was broken over several of them joined."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
         self._buffer = LineBuffer(limit)
-        self._begun = b""
+        self._begun: JoinedLines | None = None
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         """Return the lines that `data` completes; b"" means the end of the stream."""
@@ -133,18 +134,30 @@ class LineReader:
 
     def parse(self, line: bytes | TooLong) -> Parsed:
         """Return what a line holds, together with the lines before it that it completes."""
-        begun, self._begun = self._begun, b""
         parsed = parse_line(line)
-        if isinstance(line, TooLong) or parsed.messages or (not begun and not parsed.unfinished):
+        begun, self._begun = self._begun, None
+        if begun is None and not parsed.unfinished:
             return parsed
-        if not begun:
-            self._begun = line
+        if begun is not None:
+            if not parsed.messages and isinstance(line, bytes) and begun.add(line):
+                return self._go_on(begun, parsed)
+            if parsed.broken is None:  # what was begun will not be completed any more
+                parsed.broken = _broken(decoded(begun.joined()), _INVALID, ended=False).broken
+        if parsed.unfinished and isinstance(line, bytes) and (begun := JoinedLines()).add(line):
+            self._begun = begun
             return Parsed(broken=parsed.broken)
-        joined = parse_line(begun + b"\n" + line) if len(begun) + len(line) < self._limit else parsed
-        if joined.unfinished:
-            self._begun = begun + b"\n" + line
-            return Parsed(broken=joined.broken)
-        return joined if joined.messages else parsed
+        return parsed
+
+    def _go_on(self, begun: JoinedLines, last: Parsed) -> Parsed:
+        """Return what the lines from `begun` on hold, nothing as long as that is not complete."""
+        if begun.closed:
+            joined = parse_line(begun.joined())
+            return joined if joined.messages or joined.broken else last
+        if begun.too_long:
+            reason = f"the message is too long for one on several lines ({begun.size} bytes)"
+            return _broken(decoded(begun.joined()), reason, ended=False)
+        self._begun = begun
+        return Parsed()
 
 
 def encode(message: Message) -> bytes:
@@ -156,19 +169,18 @@ def encode(message: Message) -> bytes:
 def parse_line(line: bytes | TooLong) -> Parsed:
     """Return the messages on a line, and what else was there. Never raises."""
     if isinstance(line, TooLong):
-        text = line.edges.decode("utf-8", "replace")
-        return _broken(text, f"the message is too long ({line.size} bytes)")
+        head, tail = (edge.decode("utf-8", "replace") for edge in (line.edges[:EDGE_BYTES], line.edges[-EDGE_BYTES:]))
+        return _attributed(head, tail, f"the message is too long ({line.size} bytes)")
     text = decoded(line).strip(" \t\r\ufeff\0")
     if not text:
         return Parsed()
     try:
-        return _sorted(_loads(text))
-    except json.JSONDecodeError as error:
-        parsed = _parse_mixed(text)
-        parsed.unfinished = not parsed.messages and text[0] in "{[" and error.pos >= len(text) - 1
-        return parsed
+        try:
+            return _sorted(_loads(text))
+        except json.JSONDecodeError as error:
+            return _parse_mixed(text, unfinished=text[0] in "{[" and error.pos >= len(text) - 1)
     except RecursionError:
-        return _broken(text, "the message is nested too deeply")
+        return _broken(text, _TOO_DEEP)
     except ValueError as error:
         return _broken(text, f"the message cannot be read: {error}")
 
@@ -219,7 +231,7 @@ def _sorted(value: Any) -> Parsed:
     return parsed
 
 
-def _parse_mixed(text: str) -> Parsed:
+def _parse_mixed(text: str, *, unfinished: bool) -> Parsed:
     """Find messages among other words on one line."""
     parsed = Parsed()
     noise: list[str] = []
@@ -231,24 +243,37 @@ def _parse_mixed(text: str) -> Parsed:
         noise.append(text[position:start])
         try:
             value, end = _decoder(text).raw_decode(text, start)
-        except (ValueError, RecursionError):
+            if is_message(value):
+                value = _readable(value, text)
+        except RecursionError:  # what stands inside of it is no message
+            parsed.broken = _broken(text[start:], _TOO_DEEP).broken
+            position = start
+            break
+        except ValueError:
             value, end = None, start + 1
         if is_message(value):
-            parsed.messages.append(_readable(value, text))
+            parsed.messages.append(value)
         else:
             noise.append(text[start:end])
         position = end
     noise.append(text[position:])
     parsed.noise = clean_label("".join(noise)[: 5 * NOISE_CHARS])[:NOISE_CHARS]
-    if not parsed.messages and (broken := _broken(text, "the message is not valid JSON")).broken:
-        return broken
+    parsed.unfinished = unfinished and not parsed.messages
+    if not parsed.messages and parsed.broken is None:
+        parsed.broken = _broken(text, _INVALID, ended=not unfinished).broken
+    if parsed.broken is not None and not parsed.messages:
+        parsed.noise = ""
     return parsed
 
 
-def _broken(text: str, reason: str) -> Parsed:
-    """Attribute an unreadable line to the request that it answers, if that can be seen."""
-    ends = text[: 2 * EDGE_BYTES] + text[-2 * EDGE_BYTES :]
-    found = _ID.search(ends) if _RESULT.search(ends) else None
-    if found:
-        return Parsed(broken=Broken(json.loads(found.group(1)), reason))
-    return Parsed(noise=clean_label(text[:NOISE_CHARS]))
+def _broken(text: str, reason: str, *, ended: bool = True) -> Parsed:
+    """Attribute an unreadable text to the request that it answers; `ended` tells whether it stops where it should."""
+    return _attributed(text[:EDGE_CHARS], text[-EDGE_CHARS:] if ended else "", reason)
+
+
+def _attributed(head: str, tail: str, reason: str) -> Parsed:
+    """Return what is to be done about an unreadable text of which both ends are known."""
+    request_id = answered_id(head, tail)
+    if request_id is not None:
+        return Parsed(broken=Broken(request_id, reason))
+    return Parsed(noise=clean_label(head[:NOISE_CHARS]))

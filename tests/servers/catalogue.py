@@ -43,6 +43,7 @@ MODULES = (
     "modes_soak",
     "modes_helpers",
     "modes_mixed_up",
+    "modes_doubt",
 )
 
 

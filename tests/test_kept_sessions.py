@@ -1,0 +1,110 @@
+"""Sessions that are kept: who gives way to whom, and how often a server that does not start is started."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcp_bridge import Bridge, ServerUnavailable, load_config
+
+from .cases.server_log import ServerLog
+from .conftest import GENEROUS, odd, until
+
+Write = Callable[[str], Path]
+pytestmark = pytest.mark.usefixtures("no_children_left")
+CHAT = 'session = "chat"\n'
+
+
+async def test_chats_that_wait_get_the_place_of_one_that_has_become_idle(write_config: Write) -> None:
+    entry = odd("s", "normal", more=CHAT + "max_sessions = 3\nconnect_timeout = 25")
+    async with Bridge(load_config(write_config(entry))) as bridge:
+        calls = (bridge.call("mcp_s_pid", chat=f"qq:group:{number}") for number in range(7))
+        results = await asyncio.wait_for(asyncio.gather(*calls), 20)
+        assert len({result.text for result in results}) == 7
+
+
+async def test_a_chat_that_waits_is_served_when_the_calls_of_the_other_are_done(write_config: Write) -> None:
+    entry = odd("s", "normal", "tools=sleep", more=CHAT + "max_sessions = 1\nconnect_timeout = 25")
+    async with Bridge(load_config(write_config(entry))) as bridge:
+        calls = (bridge.call("mcp_s_sleep", {"seconds": 1}, chat="qq:group:1") for _ in range(3))
+        busy = [asyncio.create_task(call) for call in calls]
+        await asyncio.sleep(0.3)
+        other = await asyncio.wait_for(bridge.call("mcp_s_pid", chat="qq:group:2"), 20)
+        assert other.text.isdecimal()
+        assert [(await call).text for call in busy] == ["slept 1 s"] * 3
+
+
+async def test_no_more_chats_lose_their_session_than_others_wait_for_one(write_config: Write, tmp_path: Path) -> None:
+    log = ServerLog(tmp_path / "log")
+    entry = odd("s", "normal", f"log={log.path}", "tools=sleep", more=CHAT + "max_sessions = 3\nconnect_timeout = 25")
+    async with Bridge(load_config(write_config(entry))) as bridge:
+        listed = log.starts()
+        calls = (bridge.call("mcp_s_sleep", {"seconds": 1}, chat=f"qq:group:{number}") for number in range(3))
+        busy = [asyncio.create_task(call) for call in calls]
+        await until(lambda: len(log.calls("sleep")) == 3)
+        assert (await bridge.call("mcp_s_pid", chat="qq:group:9")).text.isdecimal()
+        await asyncio.gather(*busy)
+        await asyncio.sleep(0.3)
+        assert len(log.running()) == 3
+        assert log.starts() == listed + 4
+
+
+@pytest.mark.parametrize("session", ["shared", "chat"])
+async def test_a_server_that_dies_at_each_start_is_not_started_by_each_call(
+    write_config: Write, tmp_path: Path, session: str
+) -> None:
+    log, broken = ServerLog(tmp_path / "log"), tmp_path / "broken"
+    entry = odd("s", "breaks_later", f"log={log.path}", f"while={broken}", more=f'session = "{session}"')
+    async with Bridge(load_config(write_config(entry))) as bridge:
+        assert (await bridge.call("mcp_s_say", {"text": "x"}, chat="qq:group:1")).text == "x"
+        broken.touch()
+        with pytest.raises(ServerUnavailable):
+            await bridge.call("mcp_s_odd", chat="qq:group:1")
+        before, reasons = log.starts(), []
+        for number in range(20):
+            with pytest.raises(ServerUnavailable) as caught:
+                await bridge.call("mcp_s_say", {"text": "x"}, chat=f"qq:group:{number}")
+            reasons.append(caught.value.message)
+        assert log.starts() - before <= 6  # by calls after growing pauses, and beside them by the listing
+        told = [re.search(r"stopped during initialize .*\(next start in \d+ s\)", reason) for reason in reasons]
+        assert len(list(filter(None, told))) >= 14
+        broken.unlink()
+        deadline = asyncio.get_running_loop().time() + GENEROUS
+        while True:
+            try:
+                assert (await bridge.call("mcp_s_say", {"text": "y"}, chat="qq:group:1")).text == "y"
+                break
+            except ServerUnavailable:
+                assert asyncio.get_running_loop().time() < deadline
+                await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize("session", ["fresh", "shared", "chat"])
+async def test_a_listing_for_which_no_session_is_free_says_nothing_against_the_server(
+    write_config: Write, caplog: pytest.LogCaptureFixture, session: str
+) -> None:
+    more = f'session = "{session}"\nmax_sessions = 1\nconnect_timeout = 3'
+    async with Bridge(load_config(write_config(odd("s", "normal", "tools=sleep", more=more)))) as bridge:
+        busy = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 5}, chat="qq:group:1"))
+        await asyncio.sleep(0.2)
+        await bridge.refresh()
+        status = bridge.status()[0]
+        assert (status.state, status.reason, status.tools, status.last_error) == ("ready", "", 3, "")
+        assert (await asyncio.wait_for(busy, GENEROUS)).text == "slept 5 s"
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+async def test_a_call_for_which_no_place_is_free_is_no_failed_start_of_the_server(write_config: Write) -> None:
+    more = CHAT + "max_sessions = 1\nconnect_timeout = 2"
+    async with Bridge(load_config(write_config(odd("s", "normal", "tools=sleep", more=more)))) as bridge:
+        busy = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 4}, chat="qq:group:1"))
+        await asyncio.sleep(0.2)
+        with pytest.raises(ServerUnavailable, match=r"all 1 sessions are busy"):
+            await bridge.call("mcp_s_pid", chat="qq:group:2")
+        assert (await busy).text == "slept 4 s"
+        assert (await bridge.call("mcp_s_pid", chat="qq:group:2")).text.isdecimal()
