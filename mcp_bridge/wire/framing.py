@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..cleaning import clean_label, decoded, encodable
+from ..cleaning import clean_label, decoded, encodable, truncate
 from .attribution import EDGE_CHARS, answered_id
 from .joined_lines import JoinedLines
 
@@ -257,7 +257,7 @@ def _parse_mixed(text: str, *, unfinished: bool) -> Parsed:
             noise.append(text[start:end])
         position = end
     noise.append(text[position:])
-    parsed.noise = clean_label("".join(noise)[: 5 * NOISE_CHARS])[:NOISE_CHARS]
+    parsed.noise = _shown("".join(noise))
     parsed.unfinished = unfinished and not parsed.messages
     if not parsed.messages and parsed.broken is None:
         parsed.broken = _broken(text, _INVALID, ended=not unfinished).broken
@@ -276,4 +276,9 @@ def _attributed(head: str, tail: str, reason: str) -> Parsed:
     request_id = answered_id(head, tail)
     if request_id is not None:
         return Parsed(broken=Broken(request_id, reason))
-    return Parsed(noise=clean_label(head[:NOISE_CHARS]))
+    return Parsed(noise=_shown(head))
+
+
+def _shown(noise: str) -> str:
+    """Return the beginning of noise for the log; the mark of the cut tells the mask to look for a secret there."""
+    return truncate(clean_label(noise[: 5 * NOISE_CHARS]), NOISE_CHARS)

@@ -120,6 +120,20 @@ async def test_a_key_across_a_cut_of_a_line_on_stderr_was_told(
     assert not is_told(told(caplog))
 
 
+@pytest.mark.parametrize("size", [160, 180, 190, 198])
+async def test_a_key_across_a_cut_of_noise_on_stdout_was_told(
+    write_config: Write, caplog: pytest.LogCaptureFixture, size: int
+) -> None:
+    caplog.set_level(0)
+    program = f"import os; print('x' * {size} + ' ' + os.environ['API_KEY'] + ' yyy')"
+    entry = f'command = "{{python}}"\nargs = ["-c", "{program}"]\nenv = {{ API_KEY = "{KEY}" }}\n'
+    async with Bridge(load_config(write_config(f"[mcp.servers.s]\n{entry}"))) as bridge:
+        said = repr(bridge.status())
+    assert "xxx" in said
+    assert not is_told(said)
+    assert not is_told(told(caplog))
+
+
 async def test_a_key_was_printed_as_structured_content_of_a_failure(write_config: Write) -> None:
     more = {"isError": True, "structuredContent": {"k": [f"a {KEY}"], KEY: 1}}
     with raw_server(lambda asked: asked.tool == "odd" and asked.reply(200, asked.result("no", **more))) as server:
