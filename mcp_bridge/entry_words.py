@@ -1,8 +1,9 @@
-"""What other programs, and people, call the keys of a server's table."""
+"""What other programs, and people, write in place of what a server's table wants."""
 
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable
 
 ALIASES = {"type": "transport"}
@@ -37,3 +38,13 @@ def odd_keys(given: Iterable[str], known: Iterable[str]) -> list[str]:
             hint = f", did you mean '{near[0]}'?" if near else ""
             warnings.append(f"unknown key '{key}'{hint}")
     return warnings
+
+
+def as_words(text: str) -> list[str]:
+    """Return the arguments that somebody has written as one text."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""  # backslashes are of Windows' paths
+    try:
+        return list(lexer)
+    except ValueError:
+        return text.split()

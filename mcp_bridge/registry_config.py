@@ -58,9 +58,9 @@ class MCPConfigLoader:
         for warning in config.warnings:
             logger.warning("%s", warning)
         for server in config.servers:
-            if server.error:
+            if server.error and not _is_whole(server):
                 logger.warning("MCP server '%s' left out: %s", server.name, server.error)
-        usable = [server for server in config.servers if server.enabled and not server.error]
+        usable = [server for server in config.servers if server.enabled and (not server.error or _is_whole(server))]
         return [_shown(server, entries.get(server.name, {})) for server in usable]
 
     @staticmethod
@@ -95,6 +95,11 @@ def _find(config_path: str | Path | None, workspace_root: str | Path) -> Path | 
         if place in stated:
             logger.warning("there is no file %s; looking for another %s", file, FILE_NAME)
     return None
+
+
+def _is_whole(server: ServerConfig) -> bool:
+    """Tell whether an entry says all that it has to; whether its server can be started is another matter."""
+    return server.fault is not None and server.fault.kind == "impossible"
 
 
 def _translated(entry: Any) -> Any:

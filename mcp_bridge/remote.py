@@ -115,7 +115,8 @@ async def _network(config: ServerConfig) -> Any:
 
 def _client(config: ServerConfig, guard: HttpGuard) -> Any:
     """Return the client for the SDK: the configured headers, and time limits that are ours to set."""
-    headers = {"User-Agent": f"mcp-bridge/{__version__}", **config.headers}
+    sent = {name: value.strip() for name, value in config.headers.items()}
+    headers = {"User-Agent": f"mcp-bridge/{__version__}", **sent}
     user = urlsplit(config.url)
     if user.username is not None:
         pair = f"{unquote(user.username)}:{unquote(user.password or '')}"

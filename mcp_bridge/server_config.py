@@ -31,8 +31,8 @@ class ToolRules:
 class Fault:
     """What kind of mistake makes an entry unusable, and the key or the variable that it is about."""
 
-    kind: Literal["entry", "variable", "target"]
-    """`target`: neither program nor address."""
+    kind: Literal["entry", "variable", "target", "impossible"]
+    """`target`: neither program nor address. `impossible`: all of the entry is read, and cannot work."""
     name: str
 
 

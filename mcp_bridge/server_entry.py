@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from . import control, redaction
-from .entry_error import BACKSLASH_HINT, EntryError, NoTarget, kind
-from .entry_words import ALIASES, odd_keys
-from .remote_entry import read_address, read_header, read_token
+from .entry_error import BACKSLASH_HINT, EntryError, Impossible, NoTarget, kind
+from .entry_words import ALIASES, as_words, odd_keys
+from .identity import identity
+from .remote_entry import check_address, check_header, check_token, read_address, read_token
 from .rule_entry import read_callers, read_globs, read_patterns
 from .server_config import TRANSPORTS, Fault, ServerConfig, ToolRules, Transport
 from .variables import Expander, MissingVariable, near_references
@@ -35,7 +35,10 @@ def parse_server(
         if not isinstance(table, Mapping):
             raise EntryError("", f"must be a table, not {kind(table)}")
         raw = {**(defaults or {}), **table}
-        return reader.read(raw, base), ""
+        config = reader.read(raw, base)
+        if (wrong := reader.impossible) is None:
+            return config, ""
+        return replace(config, error=str(wrong), fault=Fault("impossible", wrong.key)), wrong.key
     except MissingVariable as missing:
         message = f"{missing}; set it where the bot is started, or write ${{{missing.name}:-default}}"
         return _failed(name, reader, message, Fault("variable", missing.name)), reader.key
@@ -64,6 +67,8 @@ class _Reader:
         self.key = ""
         self.enabled = True
         self.warnings: list[str] = []
+        self.impossible: Impossible | None = None
+        """The first value that cannot be used although it is of the right kind."""
         self._expander = expander
         self._secrets: set[str] = set()
 
@@ -89,7 +94,7 @@ class _Reader:
             parsed["roots"] = tuple(p if "://" in p else (base / p).absolute().as_uri() for p in parsed["roots"])
         names = tuple(dict.fromkeys(self._expander.names))
         config = ServerConfig(name=self.name, warnings=tuple(self.warnings), variables=names, **parsed)
-        return replace(config, secrets=self.found_secrets(), identity=_identity(values, config))
+        return replace(config, secrets=self.found_secrets(), identity=identity(values, config))
 
     def found_secrets(self) -> frozenset[str]:
         return frozenset(filter(redaction.is_secret_value, self._secrets | self._expander.secrets))
@@ -133,8 +138,14 @@ class _Reader:
         if len(text) > 1 and text[0] == text[-1] == '"':  # as Windows' Explorer copies a path
             text = text[1:-1]
         if any(character in text for character in "\b\t\n\f\r"):
-            raise EntryError(key, f"contains a control character; {BACKSLASH_HINT}")
+            self._check(_refuse, key, f"contains a control character; {BACKSLASH_HINT}")
         return text
+
+    def _check(self, check: Callable[..., None], *values: str) -> None:
+        try:
+            check(*values)
+        except Impossible as wrong:
+            self.impossible = self.impossible or wrong
 
     def scalar(self, key: str, value: object) -> str:
         """Return a number or a boolean as the text that a program expects (`true`, `8080`)."""
@@ -152,7 +163,7 @@ class _Reader:
 
     def words(self, key: str, value: object) -> tuple[str, ...]:
         if isinstance(value, str):
-            raise EntryError(key, f"must be a list: write {key} = {json.dumps(_split(value))}")
+            raise EntryError(key, f"must be a list: write {key} = {json.dumps(as_words(value))}")
         if not isinstance(value, list):
             raise EntryError(key, f"must be a list of strings, not {kind(value)}")
         words = tuple(self.scalar(f"{key}[{index}]", item) for index, item in enumerate(value))
@@ -185,10 +196,10 @@ class _Reader:
             checked[str(name)] = text = self.scalar(path, item)
             if key == "headers":
                 self._secrets |= redaction.header_secrets(text.strip())
-                checked[str(name)] = read_header(path, str(name), text)
+                self._check(check_header, path, str(name), text)
                 continue
             if not name or "=" in str(name) or "\0" in str(name):
-                raise EntryError(path, "is no name of a variable")
+                self._check(_refuse, path, "is no name of a variable")
             if name in KEYS:
                 self.warnings.append(f"{path}: is a key of the server; write it above [mcp.servers.{self.name}.env]")
             if isinstance(item, str) and redaction.is_secret_name(str(name)):
@@ -202,13 +213,16 @@ class _Reader:
     def address(self, key: str, value: object) -> str:
         text = self.text(key, value)
         self._secrets |= redaction.url_secrets(text.strip())
-        return read_address(key, text)
+        url = read_address(key, text)
+        self._check(check_address, key, url)
+        return url
 
     def token(self, key: str, value: object) -> str:
         text = self.text(key, value)
         self._secrets.add(text.strip())
-        token = read_token(key, text)
+        token = read_token(text)
         self._secrets.add(token)
+        self._check(check_token, key, token)
         return token
 
     def seconds(self, key: str, value: object) -> float:
@@ -243,21 +257,8 @@ class _Reader:
         return ToolRules(**{side: self.globs(f"{key}.{side}", globs) for side, globs in value.items()})
 
 
-def _split(text: str) -> list[str]:
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
-    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""  # backslashes are of Windows' paths
-    try:
-        return list(lexer)
-    except ValueError:
-        return text.split()
-
-
-def _identity(raw: Mapping[str, Any], config: ServerConfig) -> str:
-    """Describe the unexpanded entry without values of `env` and `headers`, userinfo and query."""
-    kept: dict[str, Any] = {key: raw[key] for key in ("command", "args", "cwd", "transport") if key in raw}
-    kept |= {key: sorted(map(str, raw[key])) for key in ("env", "headers") if raw.get(key)}
-    kept["url"] = redaction.public_url(str(raw.get("url", "")))
-    return json.dumps([config.name, kept, config.cwd], sort_keys=True, default=str)
+def _refuse(key: str, why: str) -> None:
+    raise Impossible(key, why)
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")

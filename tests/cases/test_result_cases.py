@@ -221,8 +221,8 @@ FAILED: dict[str, str] = {
     "result_missing": "neither result nor error",
     "rpc_error_null": "neither result nor error",
     "rpc_error_empty": "without a message",
-    "rpc_error_types": "{'a': 'deep'}",
-    "rpc_error_list": "['a', 'b']",
+    "rpc_error_types": '{"a": "deep"}',
+    "rpc_error_list": '["a", "b"]',
     "rpc_unknown_tool": "Unknown tool (code -32602)",
 }
 
