@@ -94,8 +94,9 @@ class SessionPool:
         return len(self._live) < self.config.max_sessions and not self._closed
 
     def wants_room(self) -> bool:
-        """Tell whether more callers wait for a place than there are sessions about to give one up."""
-        return self.waiting > sum(connection.closing or connection.lost for connection in self._live)
+        """Tell whether more callers wait for a place than there are free ones, or sessions about to give one up."""
+        free = self.config.max_sessions - len(self._live)  # one that was told of it may not have taken it yet
+        return self.waiting > free + sum(connection.closing or connection.lost for connection in self._live)
 
     async def close(self) -> None:
         """End all sessions and wait until their servers are gone."""

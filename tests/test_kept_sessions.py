@@ -6,11 +6,16 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
+from mcp_bridge.connection import Connection
+from mcp_bridge.pool import SessionPool
+from mcp_bridge.server_config import ServerConfig
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, odd, until
@@ -108,3 +113,35 @@ async def test_a_call_for_which_no_place_is_free_is_no_failed_start_of_the_serve
             await bridge.call("mcp_s_pid", chat="qq:group:2")
         assert (await busy).text == "slept 4 s"
         assert (await bridge.call("mcp_s_pid", chat="qq:group:2")).text.isdecimal()
+
+
+@dataclass(eq=False)
+class Session:
+    """As much of a session as its pool looks at."""
+
+    closing: bool
+    lost: bool = False
+
+
+@pytest.mark.parametrize(
+    ("waiting", "live", "ending", "wanted"),
+    [
+        (1, 3, 0, True),
+        (1, 3, 1, False),
+        (2, 3, 1, True),
+        (1, 2, 0, False),  # a session has just gone: whoever waits has been told, and has not taken its place yet
+        (2, 2, 0, True),
+        (0, 3, 0, False),
+    ],
+)
+def test_room_is_made_for_those_alone_who_will_get_none_otherwise(
+    waiting: int, live: int, ending: int, wanted: bool
+) -> None:
+    def unused() -> Any:
+        raise AssertionError
+
+    pool = SessionPool(ServerConfig("s", max_sessions=3), unused)
+    pool.waiting = waiting
+    for number in range(live):
+        pool._live.add(cast(Connection, Session(number < ending)))
+    assert pool.wants_room() is wanted
