@@ -33,8 +33,9 @@ _TOLD_LEAVES = 2000
 """How many values of structured content are looked for in the text beside it."""
 _TOLD_CHARS = 100_000
 """A text longer than this is taken to say everything: a model is shown less than that of it."""
-_LONG_WORD = 8
-"""Longer words do not stand in a text by chance, as part of another word."""
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_SHORT_WORD = 8
+"""A word of so few letters stands in a text by chance, as part of another, so it must stand there by itself."""
 
 
 def numbered(value: Any) -> Any:
@@ -92,24 +93,20 @@ def is_told(structured: Any, text: str) -> bool:
     if len(text) > _TOLD_CHARS:
         return True
     leaves = list(itertools.islice(_leaves(structured), _TOLD_LEAVES))
-    told = sum(_says(text, leaf) for leaf in leaves)
-    return 10 * (len(leaves) - told) <= len(leaves)
+    words = frozenset(_WORD.findall(text))
+    untold = (leaf for leaf in leaves if not _says(text, words, leaf))
+    return len(list(itertools.islice(untold, len(leaves) // 10 + 1))) <= len(leaves) // 10
 
 
-def _says(text: str, leaf: str) -> bool:
-    """Tell whether a word or number stands in a text by itself, plain or in any spelling of JSON."""
-    if leaf in text and (len(leaf) > _LONG_WORD or _alone(leaf).search(text)):
+def _says(text: str, words: frozenset[str], leaf: str) -> bool:
+    """Tell whether a text says a word or number, plain or in any spelling of JSON; `words` are those of the text."""
+    if len(leaf) <= _SHORT_WORD and _WORD.fullmatch(leaf):
+        return leaf in words
+    if leaf in text:
         return True
     spelt = {json.dumps(leaf, ensure_ascii=False)[1:-1], json.dumps(leaf)[1:-1]}
     spelt |= {one.replace("/", "\\/") for one in spelt}  # as PHP writes it
     return any(one in text for one in spelt - {leaf})
-
-
-def _alone(word: str) -> re.Pattern[str]:
-    """Return a pattern for a word that is not part of a longer one; Chinese has no spaces between words."""
-    before = "(?<![A-Za-z0-9])" if word[0].isascii() else ""
-    behind = "(?![A-Za-z0-9])" if word[-1].isascii() else ""
-    return re.compile(before + re.escape(word) + behind)
 
 
 def without_base64(value: Any) -> Any:
