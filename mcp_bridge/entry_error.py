@@ -19,10 +19,6 @@ class NoTarget(EntryError):
     """The entry names neither program nor address."""
 
 
-class Impossible(EntryError):
-    """A value of the right kind that nothing can be done with: the entry is read on, and its server not started."""
-
-
 def kind(value: object) -> str:
     """Return what a value of the file is called: `a list`."""
     if value is None:

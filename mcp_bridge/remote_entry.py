@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from .entry_error import EntryError, Impossible
+from .entry_error import EntryError
 
 # RFC 9110, sections 5.1 and 5.5; what is beyond ASCII there is read differently by every server.
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -23,17 +23,18 @@ def read_address(key: str, text: str) -> str:
     return url
 
 
-def check_address(key: str, url: str) -> None:
-    """Raises `Impossible` for an address that nothing can be sent to."""
+def why_not_address(url: str) -> str:
+    """Return why nothing can be sent to an address, "" if it can."""
     if any(character.isspace() or not character.isprintable() for character in url):
-        raise Impossible(key, "must not contain blanks or line breaks")
+        return "must not contain blanks or line breaks"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise Impossible(key, f"is no address: {str(error)[:100]}") from None
-    if not host or port == 0:
-        raise Impossible(key, "names no host" if not host else "is no address: there is no port 0")
+        return f"is no address: {str(error)[:100]}"
+    if not host:
+        return "names no host"
+    return "is no address: there is no port 0" if port == 0 else ""
 
 
 def read_token(text: str) -> str:
@@ -43,24 +44,21 @@ def read_token(text: str) -> str:
     return rest.strip() if word.lower() == "bearer" else token
 
 
-def check_token(key: str, token: str) -> None:
-    """Raises `Impossible` for a token that cannot be sent."""
+def why_not_token(token: str) -> str:
+    """Return why a token cannot be sent, "" if it can."""
     if not token or token.lower() == "bearer":
-        raise Impossible(key, "is empty")
-    _check_value(key, token)
-    if " " in token:
-        raise Impossible(key, "must be a token alone, without blanks in it")
+        return "is empty"
+    return _why_not_value(token) or ("must be a token alone, without blanks in it" if " " in token else "")
 
 
-def check_header(key: str, name: str, value: str) -> None:
-    """Raises `Impossible` for a header that cannot be sent; blanks around its value are not."""
+def why_not_header(name: str, value: str) -> str:
+    """Return why a header cannot be sent, "" if it can; blanks around its value are not."""
     if not _NAME.fullmatch(name):
-        raise Impossible(key, "is no name of a header: letters, digits and - only")
-    _check_value(key, value.strip())
+        return "is no name of a header: letters, digits and - only"
+    return _why_not_value(value.strip())
 
 
-def _check_value(key: str, value: str) -> None:
+def _why_not_value(value: str) -> str:
     if any(character in value for character in "\r\n\0"):
-        raise Impossible(key, "must not contain line breaks")
-    if not _VALUE.fullmatch(value):
-        raise Impossible(key, "must be plain ASCII; is it still a placeholder?")
+        return "must not contain line breaks"
+    return "" if _VALUE.fullmatch(value) else "must be plain ASCII; is it still a placeholder?"

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from . import control, redaction
-from .entry_error import BACKSLASH_HINT, EntryError, Impossible, NoTarget, kind
+from .entry_error import BACKSLASH_HINT, EntryError, NoTarget, kind
 from .entry_words import ALIASES, as_words, odd_keys
 from .identity import identity
-from .remote_entry import check_address, check_header, check_token, read_address, read_token
+from .remote_entry import read_address, read_token, why_not_address, why_not_header, why_not_token
 from .rule_entry import read_callers, read_globs, read_patterns
 from .server_config import TRANSPORTS, Fault, ServerConfig, ToolRules, Transport
 from .variables import Expander, MissingVariable, near_references
@@ -67,7 +67,7 @@ class _Reader:
         self.key = ""
         self.enabled = True
         self.warnings: list[str] = []
-        self.impossible: Impossible | None = None
+        self.impossible: EntryError | None = None
         """The first value that cannot be used although it is of the right kind."""
         self._expander = expander
         self._secrets: set[str] = set()
@@ -138,14 +138,13 @@ class _Reader:
         if len(text) > 1 and text[0] == text[-1] == '"':  # as Windows' Explorer copies a path
             text = text[1:-1]
         if any(character in text for character in "\b\t\n\f\r"):
-            self._check(_refuse, key, f"contains a control character; {BACKSLASH_HINT}")
+            self._judge(key, f"contains a control character; {BACKSLASH_HINT}")
         return text
 
-    def _check(self, check: Callable[..., None], *values: str) -> None:
-        try:
-            check(*values)
-        except Impossible as wrong:
-            self.impossible = self.impossible or wrong
+    def _judge(self, key: str, objection: str) -> None:
+        """Note why a value of the right kind cannot be used, "" if it can; the entry is read on."""
+        if objection and self.impossible is None:
+            self.impossible = EntryError(key, objection)
 
     def scalar(self, key: str, value: object) -> str:
         """Return a number or a boolean as the text that a program expects (`true`, `8080`)."""
@@ -196,10 +195,10 @@ class _Reader:
             checked[str(name)] = text = self.scalar(path, item)
             if key == "headers":
                 self._secrets |= redaction.header_secrets(text.strip())
-                self._check(check_header, path, str(name), text)
+                self._judge(path, why_not_header(str(name), text))
                 continue
             if not name or "=" in str(name) or "\0" in str(name):
-                self._check(_refuse, path, "is no name of a variable")
+                self._judge(path, "is no name of a variable")
             if name in KEYS:
                 self.warnings.append(f"{path}: is a key of the server; write it above [mcp.servers.{self.name}.env]")
             if isinstance(item, str) and redaction.is_secret_name(str(name)):
@@ -214,7 +213,7 @@ class _Reader:
         text = self.text(key, value)
         self._secrets |= redaction.url_secrets(text.strip())
         url = read_address(key, text)
-        self._check(check_address, key, url)
+        self._judge(key, why_not_address(url))
         return url
 
     def token(self, key: str, value: object) -> str:
@@ -222,7 +221,7 @@ class _Reader:
         self._secrets.add(text.strip())
         token = read_token(text)
         self._secrets.add(token)
-        self._check(check_token, key, token)
+        self._judge(key, why_not_token(token))
         return token
 
     def seconds(self, key: str, value: object) -> float:
@@ -255,10 +254,6 @@ class _Reader:
         if not isinstance(value, Mapping) or set(value) - {"allow", "deny"}:
             raise EntryError(key, 'must be a table such as { allow = ["*"], deny = ["delete_*"] }')
         return ToolRules(**{side: self.globs(f"{key}.{side}", globs) for side, globs in value.items()})
-
-
-def _refuse(key: str, why: str) -> None:
-    raise Impossible(key, why)
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")
