@@ -23,14 +23,13 @@ from ..cleaning import CUT_MARK, clean_label, decoded, truncate
 from ..deadline import happens
 from .environment import Launch
 from .pipes import LoopPipes, PipeReader, PipeWriter
+from .spawn import KILL_SECONDS, discard, spawn
 from .tree import ProcessTree, new_group, process_tree
 
 EOF_SECONDS = 2.0
 """How long a server may take to end after the end of its input (node servers: 0.35 s)."""
 TERM_SECONDS = 1.5
 """How long it may take after SIGTERM."""
-KILL_SECONDS = 1.0
-"""How long the system may take to bury it after SIGKILL."""
 DRAIN_SECONDS = 0.2
 """How long output of a server that has exited is still awaited: a helper may hold the pipe."""
 POLL_SECONDS = 0.02
@@ -186,16 +185,7 @@ async def start(launch: Launch) -> ServerProcess:
 
 
 async def _start_posix(launch: Launch) -> ServerProcess:
-    popen = subprocess.Popen(
-        [launch.program, *launch.args],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=launch.cwd,
-        env=dict(launch.env),
-        start_new_session=True,
-        bufsize=0,
-    )
+    popen = await spawn(launch)
     pipes = (popen.stdin, popen.stdout, popen.stderr)
     joined: list[PipeWriter | PipeReader] = []
     try:
@@ -203,13 +193,9 @@ async def _start_posix(launch: Launch) -> ServerProcess:
         joined.append(stdout := await PipeReader.open(popen.stdout))
         joined.append(stderr := await PipeReader.open(popen.stderr))
     except BaseException:
-        os.killpg(popen.pid, signal.SIGKILL)
-        popen.wait(KILL_SECONDS)
         for end in joined:
             end.close()
-        for pipe in pipes[len(joined) + 1 :]:  # the one in between is closed by the loop
-            if pipe is not None:
-                pipe.close()
+        discard(popen, pipes[len(joined) + 1 :])  # the one in between is closed by the loop
         raise
     return ServerProcess(popen.pid, stdin, stdout, stderr, popen.poll)
 

@@ -1,0 +1,74 @@
+"""The start of a process on a thread of its own (POSIX).
+
+A new process gets the processor of the thread that started it (Linux: with `vfork` the kernel finds no
+better one). Were that the loop's, then all that the loop has to do meanwhile, which is to make the session,
+would be taken from the time in which the server starts: 0.7 ms, with small servers 3 % of a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO
+
+from .environment import Launch
+
+KILL_SECONDS = 1.0
+"""How long the system may take to bury a process after SIGKILL."""
+
+
+async def spawn(launch: Launch) -> subprocess.Popen[bytes]:
+    """Start a process that leads a group of its own, its pipes unbuffered.
+
+    Raises `OSError` or `ValueError` if the system refuses. If cancelled, nothing of it is left.
+    """
+    pool = ThreadPoolExecutor(1, "mcp start")
+    try:
+        begun = pool.submit(_popen, launch)
+    except RuntimeError:  # the system gives us no thread: better a short halt than no server
+        return _popen(launch)
+    finally:
+        pool.shutdown(wait=False)  # the thread ends with this start
+    started = asyncio.wrap_future(begun)
+    try:
+        return await asyncio.shield(started)
+    except asyncio.CancelledError:
+        # What has begun cannot be stopped half-way; it takes milliseconds, and we may be cancelled again meanwhile.
+        started.add_done_callback(_discard)
+        await asyncio.wait({started})
+        raise
+
+
+def discard(popen: subprocess.Popen[bytes], pipes: Iterable[IO[bytes] | None]) -> None:
+    """End a process that nobody wants, and close these ends of its pipes."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone already, as Linux and macOS say it
+        os.killpg(popen.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        popen.wait(KILL_SECONDS)
+    for pipe in pipes:
+        if pipe is not None:
+            pipe.close()
+
+
+def _discard(started: asyncio.Future[subprocess.Popen[bytes]]) -> None:
+    if not started.cancelled() and started.exception() is None:
+        popen = started.result()
+        discard(popen, (popen.stdin, popen.stdout, popen.stderr))
+
+
+def _popen(launch: Launch) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [launch.program, *launch.args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=launch.cwd,
+        env=dict(launch.env),
+        start_new_session=True,
+        bufsize=0,
+    )
