@@ -8,10 +8,10 @@ from pathlib import Path
 from .progress import Progress
 from .servers import NodeSubjects
 
-SLOW_SHARE, SOME_SHARE = 6, 2
-"""Samples that take seconds are taken in one of so many rounds, but at least in `LEAST_ROUNDS`."""
+SLOW_SHARE, SOME_SHARE, HALF_SHARE = 12, 4, 2
+"""Samples that take long are taken in one of so many rounds, but at least in `LEAST_ROUNDS`."""
 LEAST_ROUNDS = 3
-MANY_TIMES = 4
+MANY_TIMES = 2
 """How many times as often samples that take moments are taken: a twentieth of those is soon lost in the noise."""
 
 
@@ -32,8 +32,13 @@ class Options:
 
     @property
     def some_rounds(self) -> int:
-        """How many samples of what takes about a second."""
+        """How many samples of what takes about a second, where few are enough."""
         return max(self.rounds // SOME_SHARE, LEAST_ROUNDS)
+
+    @property
+    def half_rounds(self) -> int:
+        """How many samples of what takes about a second, where ratios near their limits are to be told apart."""
+        return max(self.rounds // HALF_SHARE, LEAST_ROUNDS)
 
     @property
     def many_rounds(self) -> int:

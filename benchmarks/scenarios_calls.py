@@ -76,8 +76,8 @@ class Burst:
 
 async def calls(options: Options) -> AsyncIterator[Section]:
     """Measure a call on each server."""
-    some = [(subject, options.some_rounds) for subject in options.node.all]
-    for subject, rounds in [(calculator(), options.rounds), (minimal(), options.many_rounds), *some]:
+    node = [(subject, options.half_rounds) for subject in options.node.all]
+    for subject, rounds in [(calculator(), options.rounds), (minimal(), options.many_rounds), *node]:
         clients: list[Client] = [
             BridgeClient(SPARE, subject, options.data_dir("spare")),
             BridgeClient(COLD, subject, options.data_dir("cold"), warm=0),
@@ -118,7 +118,7 @@ async def bursts(options: Options) -> AsyncIterator[Section]:
             HandwrittenFresh(subject),
             HandwrittenPersistent(subject),
         ]
-        rounds = options.slow_rounds if subject.name == "python" else options.rounds
+        rounds = options.slow_rounds if subject.name == "python" else options.half_rounds
         options.progress.begin(f"bursts: {subject.name}", len(clients) * (rounds + 1))
         series = await interleave([Burst(one) for one in clients], rounds, options.progress.advance)
         series = {one.label: series[one.label] for one in clients}
