@@ -1,4 +1,4 @@
-"""Sessions that are kept: who gives way to whom, and how often a server that does not start is started."""
+"""Sessions that are kept: what they keep, who gives way to whom, and how often a server is started."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_bridge import Bridge, ServerUnavailable, load_config
+from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.connection import Connection
 from mcp_bridge.pool import SessionPool
 from mcp_bridge.server_config import ServerConfig
+from mcp_bridge.stdio import StdioChannel
+from mcp_bridge.wire.framing import Broken, Message
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, odd, until
+from .test_session import running, starts
 
 Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
@@ -145,3 +148,83 @@ def test_room_is_made_for_those_alone_who_will_get_none_otherwise(
     for number in range(live):
         pool._live.add(cast(Connection, Session(number < ending)))
     assert pool.wants_room() is wanted
+
+
+async def test_a_shared_session_keeps_its_count(write_config: Write, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    async with Bridge(load_config(write_config(odd("s", "count", f"log={log}", more='session = "shared"')))) as bridge:
+        counts = [(await bridge.call("mcp_s_count", chat=f"qq:group:{n}")).text for n in range(3)]
+        assert counts == ["1", "2", "3"]
+        assert len(starts(log)) == 1
+
+
+async def test_two_chats_never_see_each_others_state(write_config: Write, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    async with Bridge(load_config(write_config(odd("s", "count", f"log={log}", more='session = "chat"')))) as bridge:
+        for expected in ("1", "2"):
+            for chat in ("qq:group:1", "qq:group:2", None):
+                assert (await bridge.call("mcp_s_count", chat=chat)).text == expected
+        await until(lambda: running(log) == 3)
+
+
+async def test_idle_chats_give_way_to_others_and_end_by_themselves(write_config: Write, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    more = 'session = "chat"\nmax_sessions = 2\nidle_timeout = 1'
+    async with Bridge(load_config(write_config(odd("s", "count", f"log={log}", more=more)))) as bridge:
+        for chat in range(4):
+            assert (await bridge.call("mcp_s_count", chat=f"qq:group:{chat}")).text == "1"
+            assert running(log) <= 2
+        await until(lambda: running(log) == 0)
+
+
+async def test_a_dead_shared_server_comes_back_as_one_process(write_config: Write, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    config = load_config(write_config(odd("s", "exit_mid_call", f"log={log}", more='session = "shared"')))
+    async with Bridge(config) as bridge:
+        first = (await bridge.call("mcp_s_pid")).text
+        with pytest.raises(ServerUnavailable, match="SIGKILL"):
+            await bridge.call("mcp_s_die")
+        again = [(await bridge.call("mcp_s_pid")).text for _ in range(2)]
+        assert again[0] == again[1] != first
+        assert {tool.remote_name for tool in bridge.tools()} >= {"echo", "pid", "die"}
+        await until(lambda: running(log) == 1)
+
+
+async def test_a_timed_out_call_of_a_shared_session_leaves_the_calls_beside_it_alone(write_config: Write) -> None:
+    more = 'session = "shared"\ncall_timeout = 1.5'
+    async with Bridge(load_config(write_config(odd("s", "never_call", "tools=sleep", more=more)))) as bridge:
+        stuck = asyncio.create_task(bridge.call("mcp_s_never"))
+        await asyncio.sleep(0.7)
+        beside = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 1.2}))
+        with pytest.raises(CallTimeout):
+            await stuck
+        assert "slept" in (await beside).text
+        assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_a_call_cancelled_just_when_its_answer_comes_costs_the_calls_beside_it_nothing(
+    write_config: Write, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    """The SDK 1.x stops reading, without a word, if it cannot hand an answer over (seen under load)."""
+    receive = StdioChannel.receive
+    short: asyncio.Task[Any] | None = None
+
+    async def cancel_and_receive(channel: StdioChannel) -> Message | Broken | None:
+        message = await receive(channel)
+        if isinstance(message, dict) and "short" in str(message.get("result")) and short is not None:
+            short.cancel()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        return message
+
+    monkeypatch.setattr(StdioChannel, "receive", cancel_and_receive)
+    async with Bridge(
+        load_config(write_config(odd("s", "never_call", "tools=sleep", more='session = "shared"')))
+    ) as bridge:
+        beside = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 1}))
+        await asyncio.sleep(0.2)
+        short = asyncio.create_task(bridge.call("mcp_s_echo", {"text": "short"}))
+        await asyncio.wait({short}, timeout=GENEROUS)
+        assert not beside.done()
+        assert "slept" in (await asyncio.wait_for(beside, GENEROUS)).text
