@@ -16,6 +16,7 @@ from .options import Options
 from .progress import Progress
 from .report import Report, Section
 from .scenarios_calls import bursts, calls
+from .scenarios_cold import cold
 from .scenarios_discovery import discovery
 from .scenarios_leaks import leaks
 from .scenarios_memory import memory
@@ -27,6 +28,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 ROUNDS, QUICK_ROUNDS = 60, 5
 SCENARIOS: dict[str, Callable[[Options], AsyncIterator[Section]]] = {
     "calls": calls,
+    "cold": cold,
     "bursts": bursts,
     "discovery": discovery,
     "start": start,

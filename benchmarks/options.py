@@ -8,7 +8,7 @@ from pathlib import Path
 from .progress import Progress
 from .servers import NodeSubjects
 
-SLOW_SHARE, SOME_SHARE, HALF_SHARE = 12, 4, 2
+SLOW_SHARE, SOME_SHARE = 12, 4
 """Samples that take long are taken in one of so many rounds, but at least in `LEAST_ROUNDS`."""
 LEAST_ROUNDS = 3
 MANY_TIMES = 2
@@ -32,13 +32,8 @@ class Options:
 
     @property
     def some_rounds(self) -> int:
-        """How many samples of what takes about a second, where few are enough."""
+        """How many samples of what takes about a second."""
         return max(self.rounds // SOME_SHARE, LEAST_ROUNDS)
-
-    @property
-    def half_rounds(self) -> int:
-        """How many samples of what takes about a second, where ratios near their limits are to be told apart."""
-        return max(self.rounds // HALF_SHARE, LEAST_ROUNDS)
 
     @property
     def many_rounds(self) -> int:

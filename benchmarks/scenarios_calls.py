@@ -27,8 +27,6 @@ WARM_BURST = f"bridge, fresh, {BURST} spares ready"
 WITH_END = ", with tear-down"
 SPARE_LIMIT = 1.3
 """A fresh call on a spare, against a call on a persistent session of the SDK."""
-COLD_LIMIT = 1.05
-"""A cold fresh call to its answer, against the same by hand."""
 NOTES = (
     "Each fresh call of the bridge had a process of its own, and a spare where one was to be ready; this is checked.",
     "The SDK's `call_tool` on a new session sends a `tools/list` of its own after the answer, and waits for it.",
@@ -76,7 +74,7 @@ class Burst:
 
 async def calls(options: Options) -> AsyncIterator[Section]:
     """Measure a call on each server."""
-    node = [(subject, options.half_rounds) for subject in options.node.all]
+    node = [(subject, options.some_rounds) for subject in options.node.all]
     for subject, rounds in [(calculator(), options.rounds), (minimal(), options.many_rounds), *node]:
         clients: list[Client] = [
             BridgeClient(SPARE, subject, options.data_dir("spare")),
@@ -96,7 +94,7 @@ async def calls(options: Options) -> AsyncIterator[Section]:
             Ratio(SPARE, HandwrittenPersistent.label),
             Ratio(SPARE, SdkFresh.label),
             Ratio(SHARED, SdkPersistent.label),
-            Ratio(COLD, HandwrittenFresh.label, COLD_LIMIT),
+            Ratio(COLD, HandwrittenFresh.label),
             Ratio(COLD, SdkFresh.label),
         ]
         title = f"A call: {TITLES[subject.name]}"
@@ -118,7 +116,7 @@ async def bursts(options: Options) -> AsyncIterator[Section]:
             HandwrittenFresh(subject),
             HandwrittenPersistent(subject),
         ]
-        rounds = options.slow_rounds if subject.name == "python" else options.half_rounds
+        rounds = options.slow_rounds if subject.name == "python" else options.some_rounds
         options.progress.begin(f"bursts: {subject.name}", len(clients) * (rounds + 1))
         series = await interleave([Burst(one) for one in clients], rounds, options.progress.advance)
         series = {one.label: series[one.label] for one in clients}

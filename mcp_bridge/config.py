@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from . import jsonc
 from .cleaning import encodable
+from .config_source import Source
 from .entry_error import BACKSLASH_HINT, JSON_HINT
 from .errors import ConfigError
 from .mcp_json import server_tables
@@ -157,28 +158,13 @@ def parse_toml(text: str, file: Path) -> dict[str, Any]:
         raise ConfigError("is nested too deeply", file=str(file)) from error
 
 
-class _Source:
-    """The file that a server comes from, to tell where in it a mistake stands."""
-
-    def __init__(self, file: Path | None, text: str) -> None:
-        self._file = file
-        self._lines = text.splitlines()
-
-    def place(self, server: str, key: str) -> str:
-        """Return `config.toml:12: ` for a key of a server, or as much of it as is known."""
-        if self._file is None:
-            return ""
-        line = _line_of(self._lines, server, key)
-        return f"{self._file.name}:{line}: " if line else f"{self._file.name}: "
-
-
 class _Checker:
     """Checks `[mcp]` and each server; wrong values of `[mcp]` fall back to their defaults."""
 
     def __init__(self, mcp: Mapping[str, Any], file: Path | None, text: str, environ: Mapping[str, str] | None) -> None:
         self._mcp = mcp
         self._file = file
-        self._own = _Source(file, text)
+        self._own = Source(file, text)
         self._environ = environ
         self._warnings: list[str] = []
 
@@ -208,7 +194,7 @@ class _Checker:
             secrets=frozenset().union(*(server.secrets for server in servers)),
         )
 
-    def _tables(self, base: Path) -> Iterator[tuple[str, object, _Source]]:
+    def _tables(self, base: Path) -> Iterator[tuple[str, object, Source]]:
         """Yield each server once: those of this file first, then the imported ones."""
         own = self._mcp.get("servers", {})
         yield from ((name, table, self._own) for name, table in own.items())
@@ -225,11 +211,11 @@ class _Checker:
             except ConfigError as error:
                 self._warn("mcp.import", error.message)
                 continue
-            source = _Source(file, text)
+            source = Source(file, text)
             yield from ((server, table, source) for server, table in found.items() if server not in seen)
             seen |= set(found)
 
-    def _server(self, name: str, table: object, base: Path, source: _Source) -> ServerConfig:
+    def _server(self, name: str, table: object, base: Path, source: Source) -> ServerConfig:
         defaults = self._mcp.get("defaults", {})
         if not isinstance(defaults, Mapping):
             defaults = {}
@@ -278,26 +264,3 @@ class _Checker:
             if one.count(":") != 1 or not all(one.split(":")):
                 self._warn("mcp.owners", f"'{one}' is no user: write <platform>:<id>, such as 'qq:10001'")
         return tuple(value)
-
-
-def _line_of(lines: list[str], server: str, key: str) -> int | None:
-    """Return the line, from 1, where a key of a server stands, else where the server begins.
-
-    TOML readers give no positions for values; this finds the usual ways of writing them.
-    """
-    name = re.escape(server)
-    any_quotes = f"(?:{name}|\"{name}\"|'{name}')"
-    header = re.compile(rf"\s*\[\s*mcp\s*\.\s*servers\s*\.\s*{any_quotes}\s*(\.[^\]]*)?\]")
-    inline = re.compile(rf'\s*(?:{any_quotes}\s*=\s*\{{|"{name}"\s*:)')
-    last = re.escape(key.rpartition(".")[2].partition("[")[0])
-    wanted = re.compile(rf"""(?:^|[\s{{,])(?:{last}|"{last}"|'{last}')\s*[=:]""")
-    start: int | None = None
-    inside = False
-    for number, line in enumerate(lines, 1):
-        if header.match(line) or inline.match(line):
-            start, inside = start or number, True
-        elif inside and line.lstrip().startswith("["):
-            inside = False
-        if inside and key and wanted.search(line):
-            return number
-    return start
