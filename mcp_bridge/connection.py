@@ -54,6 +54,7 @@ class Connection:
         self._is_process = config.transport == "stdio"
         self._session: ClientSession | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters: set[asyncio.Future[None]] = set()
         self._closing = False
         self._over = asyncio.Event()
         """Set when the session has ended or is to end."""
@@ -96,8 +97,13 @@ class Connection:
 
     async def wait_ready(self, seconds: float) -> None:
         """Wait until the handshake is done. Raises `ServerUnavailable`; the session then ends by itself."""
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
+        timer = loop.call_later(seconds, _wake, waiter)
+        self._waiters.add(waiter)
         try:
-            await asyncio.wait({self._ready}, timeout=seconds)
+            if not self._ready.done():
+                await waiter
             if not self._ready.done():
                 raise ServerUnavailable(
                     f"no answer to {self._talk.phase} within {round(seconds, 1):g} s (connect_timeout)",
@@ -109,6 +115,9 @@ class Connection:
             self._talk.abandon_prepared()
             self.close_soon()
             raise
+        finally:
+            timer.cancel()
+            self._waiters.discard(waiter)
 
     async def rehearse(self) -> None:
         """Let a new process answer a `ping`, and forget what comes of it.
@@ -210,6 +219,7 @@ class Connection:
         self._session = session
         if not self._ready.done():
             self._ready.set_result(None)
+            self._wake_waiters()
         try:
             await self._over.wait()
             self._session = None  # no call begins now
@@ -261,3 +271,14 @@ class Connection:
         if not self._ready.done():
             self._ready.set_exception(error)
             self._ready.exception()  # seen: nobody may be waiting any more
+            self._wake_waiters()
+
+    def _wake_waiters(self) -> None:
+        """Wake whoever waits for the handshake, at once: by way of `_ready` it would take another turn of the loop."""
+        for waiter in self._waiters:
+            _wake(waiter)
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
