@@ -7,17 +7,17 @@ from types import ModuleType
 
 from .off_loop import off_loop
 
-_seam: ModuleType | None = None
+_SEAM = "_sdk"
+_brought: dict[str, ModuleType] = {}
 
 
 def is_here() -> bool:
     """Tell whether `bring` would return at once."""
-    return _seam is not None
+    return _SEAM in _brought
 
 
-async def bring() -> ModuleType:
-    """Return the module `_sdk`, imported on a thread the first time."""
-    global _seam
-    if _seam is None:
-        _seam = await off_loop(import_module, f"{__package__}._sdk")
-    return _seam
+async def bring(name: str = _SEAM) -> ModuleType:
+    """Return a module of this package that imports the SDK, imported on a thread the first time."""
+    if name not in _brought:
+        _brought[name] = await off_loop(import_module, f"{__package__}.{name}")
+    return _brought[name]

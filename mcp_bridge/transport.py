@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
+from . import late_sdk
 from .errors import ServerUnavailable
 from .process.environment import Launch, is_there, plan_launch
 from .process.guardian import Guardian
@@ -76,17 +77,15 @@ def leads_elsewhere(error: ServerUnavailable) -> bool:
 
 @asynccontextmanager
 async def _http(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
-    from .remote import open_http
-
-    async with open_http(config, around.max_message_bytes) as channel:
+    remote = await late_sdk.bring("remote")
+    async with remote.open_http(config, around.max_message_bytes) as channel:
         yield channel
 
 
 @asynccontextmanager
 async def _sse(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
-    from .remote import open_sse
-
-    async with open_sse(config, around.max_message_bytes) as channel:
+    remote = await late_sdk.bring("remote")
+    async with remote.open_sse(config, around.max_message_bytes) as channel:
         yield channel
 
 
