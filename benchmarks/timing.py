@@ -14,6 +14,8 @@ from .errors import BenchmarkError
 
 SAMPLE_SECONDS = 120.0
 """A sample that takes longer than this has hung."""
+PAUSE_SECONDS = 0.05
+"""Before each sample: the system still takes down the process of the last one when that is gone for us."""
 SEED = 20_251_125
 """Of the order within a round: the same in every run, another one in every round."""
 
@@ -87,6 +89,7 @@ async def interleave(contenders: Sequence[Contender], rounds: int, advance: Call
         for number in range(rounds + 1):
             shuffle(order)
             for contender in order:
+                await asyncio.sleep(PAUSE_SECONDS)
                 measured = await _sample(contender)
                 await contender.settle()
                 for label, value in measured.items() if number else ():
