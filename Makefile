@@ -51,7 +51,7 @@ test-conformance:
 test-servers: $(TEST)/ready
 	$(TEST)/bin/python -m tests.real_servers.run
 
-# Half an hour, beside nothing else; `make bench BENCH=--quick` is a smoke test.
+# Twenty minutes, beside nothing else; `make bench BENCH=--quick` is a smoke test.
 bench: $(TEST)/ready
 	$(TEST)/bin/python -m benchmarks $(BENCH)
 

@@ -25,7 +25,7 @@ from .servers import CACHE, node_subjects
 
 PARTIAL = CACHE / "partial.md"
 RESULTS = Path(__file__).with_name("RESULTS.md")
-ROUNDS, QUICK_ROUNDS = 60, 5
+ROUNDS, QUICK_ROUNDS = 30, 5
 SCENARIOS: dict[str, Callable[[Options], AsyncIterator[Section]]] = {
     "calls": calls,
     "cold": cold,

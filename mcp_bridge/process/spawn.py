@@ -26,6 +26,7 @@ async def spawn(launch: Launch) -> subprocess.Popen[bytes]:
     """Start a process that leads a group of its own, its pipes unbuffered.
 
     Raises `OSError` or `ValueError` if the system refuses. If cancelled, nothing of it is left.
+    The threads of the loop itself are not asked: the bot's own work may keep all of them for minutes.
     """
     pool = ThreadPoolExecutor(1, "mcp start")
     try:

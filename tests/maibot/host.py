@@ -13,22 +13,19 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
 from . import processes
+from .driver_wire import DriverWire, HostError
 from .instance import PLUGIN_ID, clean_environment, folder_listing, install_plugin, without_ansi
+from .offered_tool import OfferedTool
 from .processes import wait_for
 
 START_SECONDS = 180.0
 """Import and start of the plugin runtime; about 6 s when the machine is idle."""
-
-ANSWER_SECONDS = 60.0
-"""Any other command of the driver, unless the test says otherwise."""
 
 LISTED_SECONDS = 60.0
 """Servers start and their tools reach the host; 2 or 3 s when the machine is idle."""
@@ -40,41 +37,6 @@ GRACE_SECONDS = 10.0
 """What a stopped bot's processes get before `stop` counts them as left over."""
 
 LOG_TAIL_LINES = 120
-
-
-class HostError(RuntimeError):
-    """The host did not do what it was told; the message ends with its log."""
-
-
-@dataclass(frozen=True)
-class OfferedTool:
-    """A tool as the model is offered it."""
-
-    schema: dict[str, Any]
-    """The function definition sent to an OpenAI-compatible API."""
-    metadata: dict[str, Any]
-    """What the host keeps beside it: visibility, plugin, ..."""
-
-    @property
-    def name(self) -> str:
-        """Return the name the model calls."""
-        return str(self.schema["function"]["name"])
-
-    @property
-    def description(self) -> str:
-        """Return the text the model reads."""
-        return str(self.schema["function"]["description"])
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the JSON Schema of the arguments."""
-        parameters: dict[str, Any] = self.schema["function"]["parameters"]
-        return parameters
-
-    @property
-    def visible(self) -> bool:
-        """Tell whether the model sees the tool at once, without searching for it."""
-        return self.metadata.get("visibility") == "visible"
 
 
 class RealHost:
@@ -98,9 +60,6 @@ class RealHost:
         self._log = instance.parent / f"{instance.name}.log"
         self._log.touch()
         self._process: subprocess.Popen[bytes] | None = None
-        self._answers: dict[int, Future[Any]] = {}
-        self._lock = threading.Lock()
-        self._sent = 0
 
     def __enter__(self) -> RealHost:
         """Start the host; `startup_seconds` is the time MaiBot itself waited for its plugins."""
@@ -130,11 +89,9 @@ class RealHost:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        self._socket = ours
-        self._reader = threading.Thread(target=self._read_answers, name="maibot-answers", daemon=True)
-        self._reader.start()
+        self._wire = DriverWire(ours, self.log_tail)
         RealHost.running.append(self)
-        seconds = self._command("start", START_SECONDS)
+        seconds = self._wire.command("start", START_SECONDS)
         self.import_seconds, self.startup_seconds = seconds["import"], seconds["start"]
 
     def stop(self) -> list[str]:
@@ -144,7 +101,7 @@ class RealHost:
             return []
         try:
             if process.poll() is None:
-                self._socket.shutdown(socket.SHUT_WR)
+                self._wire.hang_up()
                 try:
                     process.wait(STOP_SECONDS)
                 except subprocess.TimeoutExpired:
@@ -157,8 +114,7 @@ class RealHost:
                 process.kill()
             processes.kill_all(lambda: processes.of_folder(self.instance))
             process.wait(GRACE_SECONDS)
-            self._reader.join(GRACE_SECONDS)
-            self._socket.close()
+            self._wire.close()
             RealHost.running.remove(self)
 
     # What the bot does with its plugins
@@ -169,7 +125,7 @@ class RealHost:
         Keys: platform, group_id, user_id, is_group_chat, session_id, stream_id; none means no
         particular chat.
         """
-        listed = self._command("tools", context=context or None)
+        listed = self._wire.command("tools", context=context or None)
         offered = [OfferedTool(**tool) for tool in listed]
         return {tool.name: tool for tool in offered}
 
@@ -195,7 +151,7 @@ class RealHost:
 
         `context` describes the chat: platform, user_id, group_id, session_id, stream_id, is_group_chat.
         """
-        return dict(self._command("call", name=name, arguments=dict(arguments or {}), context=context))
+        return dict(self._wire.command("call", name=name, arguments=dict(arguments or {}), context=context))
 
     def call_together(self, name: str, arguments: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
         """Call a tool several times at once; return the results in the order of `arguments`."""
@@ -205,11 +161,11 @@ class RealHost:
     def write(self, text: str, user: str = "1", group: str = "123456", stream: str = "a-stream") -> bool:
         """Have a user of QQ write a message; tell whether a command took it."""
         who = {"platform": "qq", "user_id": user, "group_id": group, "stream_id": stream}
-        return bool(self._command("write", text=text, **who))
+        return bool(self._wire.command("write", text=text, **who))
 
     def heard(self, kind: str = "text") -> list[str]:
         """Return what the plugin has said in chats (`text`, `image`, `custom`)."""
-        return [one["content"] for one in self._command("heard") if one["kind"] == kind]
+        return [one["content"] for one in self._wire.command("heard") if one["kind"] == kind]
 
     def ask(self, text: str, user: str, words: str, seconds: float = LISTED_SECONDS) -> str:
         """Write a command again and again until an answer has these words; return that answer."""
@@ -240,11 +196,11 @@ class RealHost:
 
     def page(self, api: str = "", **arguments: object) -> Any:
         """Call an API of the plugin's page in the web UI; without a name, return the page itself."""
-        return self._command("page", api=api, arguments=arguments)
+        return self._wire.command("page", api=api, arguments=arguments)
 
     def status(self) -> str:
         """Return what the host says of the plugin: success, failed, inactive, ..."""
-        return str(self._command("statuses")["statuses"].get(PLUGIN_ID, "unknown"))
+        return str(self._wire.command("statuses")["statuses"].get(PLUGIN_ID, "unknown"))
 
     def write_config(self, text: str) -> None:
         """Save another config.toml, as an owner with an editor would; the host watches the file."""
@@ -261,13 +217,13 @@ class RealHost:
 
     def unload(self) -> None:
         """Unload the plugin."""
-        answer = self._command("unload", plugin=PLUGIN_ID)
+        answer = self._wire.command("unload", plugin=PLUGIN_ID)
         if not answer["success"]:
             raise HostError(f"{answer}\n{self.log_tail()}")
 
     def reload(self) -> None:
         """Load the plugin again."""
-        if not self._command("reload", plugin=PLUGIN_ID):
+        if not self._wire.command("reload", plugin=PLUGIN_ID):
             raise HostError(f"the host could not reload the plugin\n{self.log_tail()}")
 
     # What the owner of the bot sees
@@ -324,40 +280,3 @@ class RealHost:
     def _pid(self) -> int:
         assert self._process is not None, "the host is not running"
         return self._process.pid
-
-    # The wire to driver.py
-
-    def _command(self, command: str, seconds: float = ANSWER_SECONDS, **arguments: object) -> Any:
-        """Have the driver do something; return its answer, or raise HostError when it fails or is late."""
-        answer: Future[Any] = Future()
-        with self._lock:
-            self._sent += 1
-            number = self._sent
-            self._answers[number] = answer
-            line = json.dumps({"id": number, "command": command, "arguments": arguments}).encode() + b"\n"
-            try:
-                self._socket.sendall(line)
-            except OSError as error:
-                raise HostError(f"the host has gone: {error}\n{self.log_tail()}") from error
-        try:
-            return answer.result(seconds)
-        except TimeoutError as error:
-            raise HostError(f"no answer to {command} within {seconds} s\n{self.log_tail()}") from error
-
-    def _read_answers(self) -> None:
-        """Hand each answer to the thread that waits for it, until the host ends."""
-        with self._socket.makefile("rb") as stream:
-            try:
-                for line in stream:
-                    answer = json.loads(line)
-                    waiting = self._answers.pop(answer["id"])
-                    if "error" in answer:
-                        waiting.set_exception(HostError(answer["error"]))
-                    else:
-                        waiting.set_result(answer["value"])
-            except OSError:
-                pass  # A killed host resets the connection: the same end.
-        with self._lock:
-            for waiting in self._answers.values():
-                waiting.set_exception(HostError(f"the host has ended\n{self.log_tail()}"))
-            self._answers.clear()
