@@ -26,7 +26,6 @@ from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, ConfigDict
 
 from .errors import RpcError
-from .wire.filter import alias
 
 SDK_VERSION = version("mcp")
 MAJOR = int(SDK_VERSION.split(".", 1)[0])
@@ -87,14 +86,13 @@ def session(read: Any, write: Any) -> AbstractAsyncContextManager[ClientSession]
     return ClientSession(read, write)
 
 
-async def request(session: ClientSession, method: str, params: dict[str, Any], number: int) -> dict[str, Any]:
+async def request(session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Send a request and return the raw result. Without a time limit: the caller has one.
 
-    `number` is the caller's own for the request: under it, the filter tells of the answer.
     Raises `RpcError` for an error answer and `ConnectionError` if the session has ended.
     """
     try:
-        result = await session.send_request(cast(Any, _Wire(method=alias(method, number), params=params)), _AnyResult)
+        result = await session.send_request(cast(Any, _Wire(method=method, params=params)), _AnyResult)
     except SdkError as error:
         answer = cast(Any, error).error
         raise RpcError(answer.message, code=answer.code, data=answer.data) from None

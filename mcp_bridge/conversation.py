@@ -87,7 +87,8 @@ class Conversation:
 
         Raises `RpcError`, `ServerUnavailable` if the session ends, `CallTimeout`.
         """
-        return await self._answer(await self._begin(session, method, params), method, None, Deadline(seconds, seconds))
+        token = next(self._tokens)  # not sent: no progress is asked for, but each request has its own limit
+        return await self._answer(await self._begin(session, method, params), method, token, Deadline(seconds, seconds))
 
     async def call_tool(self, session: ClientSession | None, call: ToolCall, deadline: Deadline) -> dict[str, Any]:
         """Call a tool and return the raw result; `Connection.call_tool` says what is raised."""

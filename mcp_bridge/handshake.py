@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import __version__
+from ._version import __version__
 from .cleaning import clean_label, truncate
 from .errors import RpcError, ServerUnavailable
 from .wire.filter import MessageFilter

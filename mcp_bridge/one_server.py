@@ -159,8 +159,8 @@ class OneServer:
     def _start(self) -> BridgeThread:
         config = self._config()
         bridge = BridgeThread(config)
-        limits = [max(server.connect_timeout, server.first_start_timeout) for server in config.servers]
-        self._limit = max(limits, default=0.0) + START_MARGIN_SECONDS
+        limit = max((server.start_limit for server in config.servers), default=0.0)
+        self._limit = limit + START_MARGIN_SECONDS
         self.state, self._loss = ToolsetState.CONNECTING, ""
         weakref.finalize(self, bridge.close_soon)
         bridge.start()

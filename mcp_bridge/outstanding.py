@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import RpcError
+from .wire.filter import alias
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -109,7 +110,7 @@ async def _run(session: ClientSession, method: str, params: dict[str, Any], requ
 
     answer = request.answer
     try:
-        result = await _sdk.request(session, method, params, request.number)
+        result = await _sdk.request(session, alias(method, request.number), params)
     except Exception as error:
         if not answer.done():
             answer.set_exception(error)

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from . import __version__, _sdk
+from . import _sdk
+from ._version import __version__
 from .errors import ServerUnavailable
 from .off_loop import off_loop
 from .redaction import Redactor, public_url

@@ -21,7 +21,6 @@ from .off_loop import off_loop
 from .outstanding import ToolCall
 from .policy import idle_rules
 from .pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
-from .process.environment import starts_by_launcher
 from .server_config import ServerConfig
 from .session import FreshSessions, Sessions
 from .snapshot import Snapshots
@@ -78,7 +77,7 @@ class Server:
         self._retries = Backoff(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
         self._storm = Backoff(SETTLE_SECONDS, MAX_SETTLE_SECONDS)
         self._lock = asyncio.Lock()
-        self._first_start = config.enabled and not config.error and starts_by_launcher(config)
+        self._first_start = config.enabled and not config.error and config.uses_launcher
         self._route = Route(config, around)
         self._pool = SessionPool(config, self._connect)
         if config.session == "fresh":
@@ -101,9 +100,7 @@ class Server:
     @property
     def start_seconds(self) -> float:
         """How long start, handshake and tool list may take together."""
-        if self._first_start:
-            return max(self.config.first_start_timeout, self.config.connect_timeout)
-        return self.config.connect_timeout
+        return self.config.start_limit if self._first_start else self.config.connect_timeout
 
     def unavailable(self) -> ServerUnavailable:
         """Return the error for a call that this server cannot take now."""

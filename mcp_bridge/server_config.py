@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from .command import LAUNCHERS, program_name
 from .control import RateLimits, ToolSettings
+from .deadline import Deadline
+
+MAX_CALL_FACTOR = 10
+"""Default of `max_call_time`, in multiples of `call_timeout`."""
 
 Transport = Literal["stdio", "http", "sse", "auto"]
 TRANSPORTS: Mapping[str, Transport] = {
@@ -86,6 +91,31 @@ class ServerConfig:
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     identity: str = field(default="", repr=False)
     """What makes it this server and no other, without a secret in it: names the stored catalogue."""
+
+    @property
+    def uses_launcher(self) -> bool:
+        """Whether the command is a launcher such as npx, which may first have to download the server."""
+        return self.transport == "stdio" and program_name(self.command).lower() in LAUNCHERS
+
+    @property
+    def start_limit(self) -> float:
+        """How many seconds the first start may take, from launching the server to its list of tools."""
+        return max(self.connect_timeout, self.first_start_timeout) if self.uses_launcher else self.connect_timeout
+
+    def call_limits(self, remote_name: str) -> Deadline:
+        """Return the time limits of a call, those set for the tool or else the server's.
+
+        A tool's own `call_timeout` also extends the total.
+        """
+        own = self.settings(remote_name).call_timeout
+        idle = own or self.call_timeout
+        total = self.max_call_time or idle * MAX_CALL_FACTOR
+        return Deadline(idle, max(total, own or 0))
+
+    def limited_to(self, seconds: float) -> ServerConfig:
+        """Return this entry with a default of `max_call_time` that is not above `seconds`."""
+        total = self.max_call_time or min(self.call_timeout * MAX_CALL_FACTOR, seconds)
+        return replace(self, max_call_time=total)
 
     def settings(self, remote_name: str) -> ToolSettings:
         """Return what the owner says of a tool, by the server's own name for it."""

@@ -9,7 +9,6 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from .calls.sending import MAX_CALL_FACTOR
 from .catalog import Tool
 from .cleaning import cut_middle
 from .errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError
@@ -82,14 +81,13 @@ def _result(tool: Tool, server: ServerConfig, bridge: BridgeThread | None, argum
         raise ServerUnavailable("the bridge is shut down", server=tool.server)
     future = bridge.submit(tool.name, arguments)
     try:
-        return future.result(_longest_call(server))
+        return future.result(_longest_call(server, tool.remote_name))
     except concurrent.futures.TimeoutError:
         raise CallTimeout("the call did not end in time", server=tool.server) from None
     finally:
         future.cancel()  # nothing to a call that is done; one whose caller was interrupted must end
 
 
-def _longest_call(server: ServerConfig) -> float:
-    """Return after how many seconds a call has ended by its own limits, whatever it met."""
-    total = server.max_call_time or server.call_timeout * MAX_CALL_FACTOR
-    return server.first_start_timeout + 2 * server.connect_timeout + total + SLACK_SECONDS
+def _longest_call(server: ServerConfig, tool: str) -> float:
+    """Return how many seconds the slowest call takes that its own limits allow: its server may have to start first."""
+    return server.start_limit + 2 * server.connect_timeout + server.call_limits(tool).total + SLACK_SECONDS

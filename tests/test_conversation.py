@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from mcp_bridge.conversation import Conversation
 from mcp_bridge.deadline import Deadline
-from mcp_bridge.errors import NotSent, ServerUnavailable
-from mcp_bridge.outstanding import ToolCall
+from mcp_bridge.errors import CallTimeout, NotSent, ServerUnavailable
+from mcp_bridge.outstanding import Request, ToolCall
 from mcp_bridge.server_config import ServerConfig
 from mcp_bridge.wire.channel import Asides
 
@@ -50,3 +51,21 @@ async def test_a_secret_in_the_last_words_of_a_server_is_masked(transport: str) 
 async def test_a_call_for_a_session_that_is_over_has_certainly_not_been_made() -> None:
     with pytest.raises(NotSent, match="the session is closed"):
         await conversation("stdio").call_tool(None, ToolCall("echo", {}), LIMITS)
+
+
+async def test_each_of_two_requests_at_once_keeps_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one to end took the clock of the other with it, which then waited for ever."""
+    talk, answers = conversation("stdio"), [asyncio.get_running_loop().create_future() for _ in range(2)]
+    begun = iter(answers)
+
+    def begin(session: object, method: str, params: object) -> Request:
+        return Request(0, next(begun))
+
+    monkeypatch.setattr(talk.requests, "begin", begin)
+    session: Any = object()
+    short, long = (asyncio.create_task(talk.request(session, "ping", {}, seconds)) for seconds in (0.3, 20))
+    await asyncio.sleep(0)
+    answers[1].set_result({})
+    assert await long == {}
+    with pytest.raises(CallTimeout):
+        await asyncio.wait_for(short, 10)

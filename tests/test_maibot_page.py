@@ -15,7 +15,7 @@ import pytest
 from mcp_bridge import Media, load_config
 from mcp_bridge.catalog import RemoteTool, present
 from mcp_bridge.config import parse_config
-from mcp_bridge.hosts.base_tool import create_mcp_tool_class
+from mcp_bridge.hosts.base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from mcp_bridge.hosts.maibot_media import MAX_SENT, send_media
 from mcp_bridge.hosts.maibot_page import OwnerPage
 from mcp_bridge.hosts.maibot_switches import Switches
@@ -136,7 +136,8 @@ class TestShown:
         def seconds(**keys: Any) -> float:
             (config,) = parse_config({"mcp": {"servers": {"s": {"command": "x", **keys}}}}).servers
             made = create_mcp_tool_class(named_tool(), None, MaiBotTool)  # type: ignore[arg-type]
-            return float(declare(made, config, visible=True)["metadata"]["timeout_ms"]) / 1000
+            limited = config.limited_to(MAX_CALL_SECONDS)
+            return float(declare(made, limited, visible=True)["metadata"]["timeout_ms"]) / 1000
 
         assert seconds() == 30 + 120 + 5
         assert seconds(confirm=["@destructive"], confirm_timeout=40) == 30 + 120 + 40 + 5
@@ -179,6 +180,25 @@ class TestSwitches:
         for text in ("", "5", "[1, 2]", '{"a": 1}', "\0"):
             (tmp_path / "s").write_text(text)
             assert Switches(tmp_path / "s").off in (frozenset(), frozenset({"a"}))
+
+    def test_a_switch_that_is_killed_half_way_leaves_the_old_file_whole(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        switches = Switches(tmp_path / "switches.json")
+        switches.turn("s", on=False)
+
+        def full_disk(file: Path, *data: object) -> None:
+            if file == tmp_path / "switches.json":
+                file.write_bytes(b'["s", ')
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_text", full_disk)
+        monkeypatch.setattr(os, "replace", full_disk)
+        switches.turn("t", on=False)
+        monkeypatch.undo()
+        assert Switches(tmp_path / "switches.json").off == {"s"}
+        assert "holds until the next start: No space left on device" in caplog.text
+        assert [file.name for file in tmp_path.iterdir()] == ["switches.json"]
 
     def test_where_nothing_can_be_written_it_holds_until_the_next_start(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture

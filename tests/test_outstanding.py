@@ -20,7 +20,8 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
     """What the SDK's session has still to hear, by the number of the request."""
     open_requests: Heard = {}
 
-    async def request(session: object, method: str, params: object, number: int) -> dict[str, Any]:
+    async def request(session: object, method: str, params: object) -> dict[str, Any]:
+        number = len(open_requests) + 1
         open_requests[number] = asyncio.get_running_loop().create_future()
         return await open_requests[number]
 

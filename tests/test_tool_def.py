@@ -18,6 +18,7 @@ from mcp_bridge import MCPManager, ToolDef, ToolNotFound
 from mcp_bridge import registry as registry_module
 from mcp_bridge import tool_def as tool_def_module
 from mcp_bridge.catalog import RemoteTool, Tool, present
+from mcp_bridge.control import ToolSettings
 from mcp_bridge.naming import assign_names, plain_name
 from mcp_bridge.result import convert
 from mcp_bridge.server_config import ServerConfig
@@ -137,9 +138,25 @@ def test_a_long_result_is_cut_to_what_the_definition_allows() -> None:
 def test_a_bridge_that_never_answers_is_given_up_and_the_call_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     future: Future[Any] = Future()
     bridge: Any = SimpleNamespace(submit=lambda name, arguments: future)
-    monkeypatch.setattr(tool_def_module, "_longest_call", lambda server: 0.05)
+    monkeypatch.setattr(tool_def_module, "_longest_call", lambda server, tool: 0.05)
     (tool,) = shown([RemoteTool("s", "t")])
     text = make_tool_def(tool, ServerConfig("s"), lambda: bridge).func()
     assert "'s'" in text
     assert "in time" in text
     assert future.cancelled()
+
+
+def test_a_call_that_the_owner_gives_half_an_hour_is_not_cut_off() -> None:
+    """The registry gave it up after the server's own limits, not those of the tool."""
+    server = ServerConfig("s", override={"slow": ToolSettings(call_timeout=1800)})
+    limits: list[float] = []
+
+    class Slow(Future[Any]):
+        def result(self, timeout: float | None = None) -> Any:
+            limits.append(timeout or 0)
+            raise TimeoutError
+
+    bridge: Any = SimpleNamespace(submit=lambda name, arguments: Slow())
+    (tool,) = shown([RemoteTool("s", "slow")])
+    make_tool_def(tool, server, lambda: bridge).func()
+    assert limits[0] > server.call_limits("slow").total == 18_000

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..deadline import Deadline
 from ..errors import CallTimeout, NotSent, RpcError, ServerUnavailable, SessionExpired, SessionRefused
 from ..outstanding import ToolCall
 from ..result import ToolResult, convert, error_result
 from ..server import Server
-from ..server_config import ServerConfig
 from .call import Call
 
-MAX_CALL_FACTOR = 10
-"""Default of `max_call_time`, in multiples of `call_timeout`."""
 UNAUTHORIZED = 401
 
 
@@ -40,7 +36,7 @@ class Sending:
 
     async def _send(self, call: Call, server: Server) -> dict[str, Any]:
         name = call.tool.remote_name
-        deadline = _deadline(call.config, name)
+        deadline = call.config.call_limits(name)
         wanted = ToolCall(name, call.arguments if isinstance(call.arguments, dict) else {})
         for attempt in (1, 2):
             async with server.lease(wanted, call.chat) as connection:
@@ -56,11 +52,3 @@ class Sending:
                     if attempt == 2 or isinstance(error, SessionRefused):
                         raise
         raise AssertionError("unreachable")
-
-
-def _deadline(config: ServerConfig, tool: str) -> Deadline:
-    """Return the limits of a call: the owner's for the tool, which also stretch the total, or the server's."""
-    own = config.settings(tool).call_timeout
-    idle = own or config.call_timeout
-    total = config.max_call_time or idle * MAX_CALL_FACTOR
-    return Deadline(idle, max(total, own or 0))

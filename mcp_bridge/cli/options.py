@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from .. import __version__
+from .._version import __version__
 from ..errors import BridgeError
 
 

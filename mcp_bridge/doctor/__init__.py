@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..config import BridgeConfig
 from ..errors import BridgeError
-from ..process.environment import starts_by_launcher
 from ..process.guardian import Guardian
 from ..redaction import Redactor
 from ..transport import Surroundings
@@ -55,14 +53,7 @@ def file_objection(config: BridgeConfig, words: Words) -> str:
 
 def longest_wait(config: BridgeConfig) -> float:
     """Return how many seconds the slowest server may take until its tools are known."""
-    return max(_limits(config), default=0.0)
-
-
-def _limits(config: BridgeConfig) -> Iterable[float]:
-    for server in config.servers:
-        if server.enabled and not server.error:
-            first = server.first_start_timeout if starts_by_launcher(server) else 0.0
-            yield max(first, server.connect_timeout)
+    return max((one.start_limit for one in config.servers if one.enabled and not one.error), default=0.0)
 
 
 def _import_sdk(words: Words) -> None:

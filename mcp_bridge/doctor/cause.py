@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from ..command import program_name
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
-from ..process.environment import program_name, starts_by_launcher
 from ..server_config import ServerConfig
 from ..wire.channel import Asides
 from .last_words import understand
@@ -81,7 +81,7 @@ def _missing_program(config: ServerConfig) -> Case:
 
 
 def _ended(config: ServerConfig, asides: Asides) -> Case:
-    by_launcher = starts_by_launcher(config)
+    by_launcher = config.uses_launcher
     values = {"launcher": program_name(config.command), "name": ""}
     if words := understand((*asides.stdout, *asides.stderr), by_launcher=by_launcher):
         return Case("start", words.case, {**values, "name": words.name}, words.line)
@@ -97,7 +97,7 @@ def _silent(config: ServerConfig, asides: Asides) -> Case:
     if asides.stdout:
         return Case("handshake", "noise", line=asides.stdout[-1])
     line = asides.stderr[-1] if asides.stderr else ""
-    if not starts_by_launcher(config):
+    if not config.uses_launcher:
         return Case("handshake", "timeout", line=line)
     values = {"launcher": program_name(config.command), "name": ""}
     words = understand(asides.stderr, by_launcher=True)

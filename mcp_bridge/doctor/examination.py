@@ -18,7 +18,7 @@ from ..connection import Connection
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from ..naming import server_prefix
 from ..pool import SessionPool
-from ..process.environment import plan_launch, same_named, starts_by_launcher
+from ..process.environment import plan_launch, same_named
 from ..redaction import public_url
 from ..server_config import ServerConfig
 from ..transport import Route, Surroundings
@@ -135,12 +135,12 @@ class Examination:
 
     async def _talk(self) -> None:
         """Start the server, list its tools, measure a round trip, all within its own time limits."""
-        if not starts_by_launcher(self.config):
+        if not self.config.uses_launcher:
             await self._open(self.config.connect_timeout)
             return
         # Several first downloads by one launcher at once get in each other's way.
         async with self._around.first_starts[os.path.basename(self.config.command)]:
-            await self._open(max(self.config.first_start_timeout, self.config.connect_timeout))
+            await self._open(self.config.start_limit)
 
     async def _open(self, seconds: float) -> None:
         began = time.monotonic()

@@ -10,18 +10,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
-from ..calls.sending import MAX_CALL_FACTOR
 from ..catalog import Tool
 from ..errors import BridgeError
 from ..naming import sanitize
 from ..result import ToolResult
 from ..schema import rename_parameters
 from ..schema.flat import FlatParameter, flatten, unflatten
-from ..server_config import ServerConfig
 from ..telling import tell_error, tell_result
 
 MAX_CALL_SECONDS = 120.0
-"""Default of `max_call_time` inside MaiBot: nobody in a chat waits longer."""
+"""Most that `max_call_time` is by default inside a bot: people in a chat do not wait longer."""
 Parameter = tuple[str, Any, str, bool, "list[Any] | None"]
 """A host's parameter: name, type, description, required, allowed values or None."""
 
@@ -107,11 +105,6 @@ def create_mcp_tool_class(tool: Tool, bridge: Caller, base: type[Any] = BaseTool
         "execute": execute,
     }
     return type(sanitize(tool.name), (base,), attributes)
-
-
-def call_seconds(config: ServerConfig) -> float:
-    """Return the total time of a call inside MaiBot."""
-    return config.max_call_time or min(config.call_timeout * MAX_CALL_FACTOR, MAX_CALL_SECONDS)
 
 
 def _tool_arguments(

@@ -21,7 +21,8 @@ from ..config import BridgeConfig, parse_config
 from ..errors import ConfigError
 from ..snapshot import note_bot
 from ..thread import BridgeThread
-from .base_tool import call_seconds, create_mcp_tool_class
+from ..whole_file import write_whole
+from .base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from .maibot_desk import Desk
 from .maibot_media import send_media
 from .maibot_owner import FOLDER, OwnerComponents
@@ -148,7 +149,7 @@ class McpBridgePlugin(OwnerComponents):
     def _keep_counts(self, bridge: BridgeThread) -> None:
         """Write the counts of calls down for the next generation: a reload is none of the owner's business."""
         try:
-            self._counts_file.write_text(json.dumps(bridge.ledger.to_json()), "utf-8")
+            write_whole(self._counts_file, json.dumps(bridge.ledger.to_json()).encode())
         except (OSError, ValueError) as error:
             logger.debug("the counts of calls begin anew: %s", error)
 
@@ -236,7 +237,7 @@ def _parse(config: Mapping[str, Any]) -> BridgeConfig:
     except (ConfigError, OSError) as error:
         logger.error("no MCP servers are started: %s", error)
         return BridgeConfig()
-    servers = tuple(replace(server, max_call_time=call_seconds(server)) for server in parsed.servers)
+    servers = tuple(server.limited_to(MAX_CALL_SECONDS) for server in parsed.servers)
     return replace(parsed, servers=servers)
 
 

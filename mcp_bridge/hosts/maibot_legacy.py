@@ -25,7 +25,7 @@ from src.plugin_system.core import component_registry  # type: ignore[import-not
 from ..config import BridgeConfig, load_config
 from ..errors import ConfigError
 from ..thread import BridgeThread
-from .base_tool import call_seconds, create_mcp_tool_class
+from .base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from .maibot_legacy_tool import TELLS_CHATS, LegacyTool
 
 logger = logging.getLogger(__name__)
@@ -133,7 +133,7 @@ def _load(file: Path) -> BridgeConfig:
     if find_spec("mcp") is None:
         logger.error('no MCP servers are started: run  %s -m pip install "mcp>=1.25,<3"', sys.executable)
         return replace(config, servers=())
-    servers = tuple(replace(server, max_call_time=call_seconds(server)) for server in config.servers)
+    servers = tuple(server.limited_to(MAX_CALL_SECONDS) for server in config.servers)
     if not TELLS_CHATS and any(server.session == "chat" for server in servers):
         logger.warning('MaiBot 0.10 does not tell chats apart: session = "fresh" instead of "chat"')
         servers = tuple(replace(one, session="fresh" if one.session == "chat" else one.session) for one in servers)

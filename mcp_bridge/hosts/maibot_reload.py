@@ -14,6 +14,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from ..whole_file import write_whole
+
 logger = logging.getLogger(__name__)
 
 MIN_PAUSE_SECONDS = 5.0
@@ -89,7 +91,7 @@ class Reloader:
         state = {"last": time.time(), "pause": min(pause * 2, MAX_PAUSE_SECONDS), "pid": os.getpid()}
         try:
             self._state_file.parent.mkdir(parents=True, exist_ok=True)
-            self._state_file.write_text(json.dumps(state), "utf-8")
+            write_whole(self._state_file, json.dumps(state).encode())
         except OSError as error:
             logger.debug("the time of the reload cannot be kept: %s", error)
 

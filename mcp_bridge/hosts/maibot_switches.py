@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..config import BridgeConfig
+from ..whole_file import write_whole
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ class Switches:
         self.off = self.off - {server} if on else self.off | {server}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            self._file.write_text(json.dumps(sorted(self.off)), "utf-8")
+            write_whole(self._file, json.dumps(sorted(self.off)).encode())
         except OSError as error:
             logger.warning("the switch of '%s' holds until the next start: %s", server, error.strerror or error)
 
@@ -40,5 +41,8 @@ def _read(file: Path) -> frozenset[str]:
     try:
         names = json.loads(file.read_text("utf-8"))
         return frozenset(name for name in names if isinstance(name, str))
-    except (OSError, ValueError, TypeError):
+    except FileNotFoundError:
+        return frozenset()
+    except (OSError, ValueError, TypeError) as error:
+        logger.warning("%s cannot be read, so servers switched off earlier are on again: %s", file, error)
         return frozenset()

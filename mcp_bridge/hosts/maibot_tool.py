@@ -11,7 +11,7 @@ from ..catalog import Tool
 from ..policy import matches
 from ..result import Media, ToolResult
 from ..server_config import ServerConfig
-from .base_tool import BaseTool, call_seconds
+from .base_tool import BaseTool
 from .maibot_media import MAX_SENT, SEND_SECONDS
 
 SPARE_SECONDS = 5.0
@@ -116,7 +116,7 @@ def shown_names(tools: Sequence[Tool], configs: Mapping[str, ServerConfig], most
 
 def _seconds(tool: Tool, config: ServerConfig) -> float:
     """Return how long the host is to wait: longer than all our own limits together."""
-    call = max(call_seconds(config), config.settings(tool.remote_name).call_timeout or 0)
+    call = config.call_limits(tool.remote_name).total
     asking = config.confirm_timeout if matches(config.confirm, tool.remote_name, tool.annotations) else 0
     sending = MAX_SENT * SEND_SECONDS if config.send_media else 0
     return config.connect_timeout + call + asking + sending + SPARE_SECONDS

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..cleaning import clean_label
+from ..command import command_words, program_stem
 from ..errors import ServerUnavailable
 from ..server_config import ServerConfig
 from .windows_shim import is_shim, script_behind, unsafe_argument
@@ -36,11 +36,8 @@ _INHERITED = frozenset(
     (*(_SDK_WINDOWS if os.name == "nt" else _SDK_POSIX), *_OURS, *_PROXIES, *map(str.lower, _PROXIES))
 )
 _PREFIXES = ("LC_", "XDG_")
-_ENDING = re.compile(r"\.(exe|cmd|bat|ps1)$", re.IGNORECASE)
 _SECRET = re.compile(r"token|password|passwd|secret|key", re.IGNORECASE)
 
-LAUNCHERS = frozenset({"npx", "uvx", "uv", "pipx", "bunx", "docker", "podman"})
-"""Programs that may download the server first, and so take minutes the first time."""
 _INSTALL_HINTS = {
     "npx": "install Node.js",
     "npm": "install Node.js",
@@ -63,11 +60,6 @@ class Launch:
     env: Mapping[str, str]
 
 
-def starts_by_launcher(config: ServerConfig) -> bool:
-    """Tell whether a server's program is one that may download the server first."""
-    return config.transport == "stdio" and program_name(config.command).lower() in LAUNCHERS
-
-
 def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) -> Launch:
     """Return how to start a stdio server. Raises `ServerUnavailable` if program or folder is missing."""
     env = child_environment(config, os.environ if environ is None else environ)
@@ -78,7 +70,7 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
         )
     program, words = find_program(config.command, env, cwd)
     if program is None:
-        hint = _INSTALL_HINTS.get(_stem(config.command))
+        hint = _INSTALL_HINTS.get(program_stem(config.command).lower())
         raise ServerUnavailable(
             f"program not found: {clean_label(config.command)}"
             + (f"; {hint}" if hint else "")
@@ -145,7 +137,7 @@ def find_program(
     """
     if found := _locate(command, env, cwd, which):
         return found, ()
-    words = _words(command)
+    words = command_words(command)
     if len(words) > 1 and (found := _locate(words[0], env, cwd, which)):
         return found, tuple(words[1:])
     return None, ()
@@ -156,7 +148,7 @@ def _locate(command: str, env: Mapping[str, str], cwd: str, which: Callable[...,
         return which(os.path.normpath(os.path.join(cwd, command)))
     path = env.get("PATH") or env.get("Path") or os.defpath
     found = which(command, path=path) or which(command, path=os.pathsep.join(_usual_places(env)))
-    if found or _stem(command).startswith("python"):  # which Python is meant is the owner's to say
+    if found or program_stem(command).lower().startswith("python"):  # which Python is meant is the owner's to say
         return found
     own = Path(sys.executable).parent  # where `pip install uv` put `uvx`; seldom on the PATH of a bot
     return which(command, path=os.pathsep.join((str(own), str(own / "Scripts"))))
@@ -170,12 +162,6 @@ def same_named(program: str, env: Mapping[str, str]) -> list[str]:
         if folder and (other := shutil.which(os.path.basename(program), path=folder)):
             found.setdefault(os.path.realpath(other), other)
     return list(found.values())[1:]
-
-
-def program_name(command: str) -> str:
-    """Return what a command is called without folder, ending and arguments: `npx` for `C:\\node\\npx.cmd -y`."""
-    program = re.split(r"[\\/]", next(iter(_words(command)), command))[-1]
-    return _ENDING.sub("", program)
 
 
 def _usual_places(env: Mapping[str, str]) -> Iterable[str]:
@@ -193,17 +179,6 @@ def _usual_places(env: Mapping[str, str]) -> Iterable[str]:
         yield str(Path(program_files, "nodejs"))
     if sys.platform != "win32":
         yield from ("/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/local/bin", "/snap/bin")
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return [word.strip('"') for word in shlex.split(command, posix=os.name != "nt")]
-    except ValueError:
-        return command.split()
-
-
-def _stem(program: str) -> str:
-    return _ENDING.sub("", re.split(r"[\\/]", program)[-1]).lower()
 
 
 def _space_hint(command: str) -> str:
