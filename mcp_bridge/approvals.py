@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import strict_json
 from .catalog import Listing, RemoteTool
-from .cleaning import clean_label, truncate
 from .server_config import ServerConfig
 from .snapshot import EntryFiles
+from .text import json_text
+from .text.cleaning import clean_label, truncate
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Approvals:
         tools = {**(former or {}), **{tool.remote_name: _essence(tool) for tool in listing.tools}}
         stored = {"format": FORMAT, "server": config.name, "tools": tools}
         try:
-            self._files.write(config, strict_json.dumps(stored).encode())
+            self._files.write(config, json_text.dumps(stored).encode())
         except OSError as error:
             # Without `pin` only the report of a change is at stake, and the folder is warned of already.
             level = logging.DEBUG if self._warned or not config.pin else logging.WARNING
@@ -101,7 +101,7 @@ class Approvals:
 
 def _essence(tool: RemoteTool) -> dict[str, Any]:
     """Return what a model is told of a tool and what it takes."""
-    essence: dict[str, Any] = strict_json.plain(
+    essence: dict[str, Any] = json_text.plain(
         {"description": tool.description, "inputSchema": tool.input_schema, "annotations": tool.annotations}
     )
     return essence
@@ -126,7 +126,7 @@ def _difference(before: Any, now: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return clean_label(value if isinstance(value, str) else strict_json.dumps(value))
+    return clean_label(value if isinstance(value, str) else json_text.dumps(value))
 
 
 def _shown(text: str, skipped: int) -> str:

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .cleaning import clean_label, truncate
 from .content_block import KINDS, standard_block
 from .result import NO_OUTPUT, Media, ToolResult, convert
+from .text.cleaning import clean_label, truncate
 
 logger = logging.getLogger(__name__)
 

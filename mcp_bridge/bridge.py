@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .aio import happens, off_loop
 from .approvals import Change
 from .calls import Call, Middleware
 from .calls import around as chain
@@ -22,16 +23,14 @@ from .calls.sending import Sending
 from .calls.trace import Trace
 from .catalog import Tool
 from .config import BridgeConfig
-from .deadline import happens
 from .errors import ToolNotFound
-from .off_loop import off_loop
 from .policy import is_admitted
 from .process.guardian import Guardian
-from .redaction import Redactor
 from .result import ToolResult
 from .roster import Roster
 from .server import Server, State
 from .snapshot import default_data_dir
+from .text.redaction import Redactor
 from .toolbox import Toolbox
 from .transport import Surroundings
 

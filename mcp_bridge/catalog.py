@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from . import strict_json
 from .arguments import repair_arguments
-from .cleaning import clean_label, truncate
 from .connection import Connection
 from .errors import BridgeError, CallTimeout, RpcError
 from .naming import plain_name
-from .redaction import masked_value
 from .schema import ShownSchema, UnusableSchema, show
+from .text import json_text
+from .text.cleaning import clean_label, truncate
+from .text.redaction import masked_value
 from .wire.pending import METHOD_NOT_FOUND
 
 logger = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ async def list_tools(
         if cursor in (None, "", [], {}) or cursor is False:
             break
         if not _is_cursor(cursor):
-            shown = truncate(clean_label(strict_json.dumps(cursor)), 80)
+            shown = truncate(clean_label(json_text.dumps(cursor)), 80)
             problems.append(f"page {page} of its tool list names the next one in no usable way: {shown}")
             break
         if cursor in seen or len(entries) > MAX_TOOLS or page == MAX_PAGES:
@@ -198,8 +198,8 @@ def parse_tool(server: str, entry: Any) -> RemoteTool:
         server=server,
         remote_name=name,
         description=description,
-        input_schema=strict_json.plain(entry.get("inputSchema")),
-        annotations=strict_json.plain(annotations),
+        input_schema=json_text.plain(entry.get("inputSchema")),
+        annotations=json_text.plain(annotations),
     )
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import jsonc
-from .cleaning import encodable
 from .config_source import Source
 from .entry_error import BACKSLASH_HINT, JSON_HINT
 from .errors import ConfigError
@@ -26,6 +25,7 @@ from .mcp_json import server_tables
 from .misplaced import misplaced_servers
 from .server_config import ServerConfig
 from .server_entry import parse_server
+from .text.cleaning import encodable
 from .variables import Expander
 
 MAX_FILE_BYTES = 4 * 2**20

@@ -14,15 +14,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import late_sdk
-from .cleaning import clean_label, truncate
+from . import _sdk_loader
+from .aio import Deadline
 from .conversation import Conversation
-from .deadline import Deadline
 from .errors import BridgeError, RpcError, ServerUnavailable
 from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
 from .outstanding import ToolCall
 from .refusal import refusal
 from .server_config import ServerConfig
+from .text.cleaning import clean_label, truncate
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, session_streams
 from .wire.greeting import greet
@@ -196,9 +196,9 @@ class Connection:
         async with opener() as channel:
             self._talk.channel = channel
             self._talk.phase = "initialize"
-            if self._is_process and not late_sdk.is_here():
+            if self._is_process and not _sdk_loader.is_here():
                 channel = await greet(channel, initialize_params(self._talk.filter.capabilities()))
-            _sdk = await late_sdk.bring()
+            _sdk = await _sdk_loader.bring()
             streams = session_streams(channel, self._talk.filter, self._end)
             try:
                 async with streams as (read, write), _sdk.session(read, write) as session:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .deadline import Deadline
+from .aio import Deadline
 from .errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
 from .outstanding import Outstanding, Request, ToolCall
 from .refusal import ends_session, meaning

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
-from .cleaning import clean_label, truncate
 from .errors import RpcError, ServerUnavailable
+from .text.cleaning import clean_label, truncate
 from .wire.filter import MessageFilter
 
 if TYPE_CHECKING:

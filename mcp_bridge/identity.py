@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from . import redaction
 from .server_config import ServerConfig
+from .text import redaction
 
 
 def identity(raw: Mapping[str, Any], config: ServerConfig) -> str:

@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from .backoff import Backoff
+from .aio import Backoff
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable
 from .outstanding import ToolCall

@@ -17,10 +17,10 @@ from typing import Any
 
 from .bridge import ServerStatus
 from .catalog import Tool
-from .cleaning import clean_label, truncate
 from .config import BridgeConfig
 from .errors import CallTimeout, McpSessionNotEstablishedError, ServerUnavailable
 from .result import ToolResult
+from .text.cleaning import clean_label, truncate
 from .thread import BridgeThread
 
 logger = logging.getLogger(__name__)

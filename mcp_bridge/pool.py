@@ -8,8 +8,8 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
+from .aio import happens
 from .connection import Connection
-from .deadline import happens
 from .errors import ServerUnavailable
 from .outstanding import ToolCall
 from .server_config import ServerConfig

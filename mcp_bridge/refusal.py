@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .cleaning import clean_label, truncate
 from .errors import BridgeError, Cause, RpcError, ServerUnavailable, SessionExpired, SessionRefused
+from .text.cleaning import clean_label, truncate
 from .wire.http_failure import failure_in
 
 _NOT_UNDERSTOOD = (-32601, -32602, -32022)

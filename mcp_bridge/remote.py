@@ -12,10 +12,10 @@ from urllib.parse import unquote, urlsplit
 
 from . import _sdk
 from ._version import __version__
+from .aio import off_loop
 from .errors import ServerUnavailable
-from .off_loop import off_loop
-from .redaction import Redactor, public_url
 from .server_config import ServerConfig
+from .text.redaction import Redactor, public_url
 from .trust import trusted
 from .wire.channel import Asides
 from .wire.framing import Broken, Message

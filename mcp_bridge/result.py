@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from . import strict_json
-from .cleaning import clean_label, clean_text, cut_middle, truncate
 from .content_block import is_told, numbered, repeated_blocks, standard_block, without_base64
+from .text import json_text
+from .text.cleaning import clean_label, clean_text, cut_middle, truncate
 
 NO_OUTPUT = "(no output)"
 NO_REASON = "The tool failed without giving a reason."
@@ -105,15 +105,15 @@ def _blocks(result: Mapping[str, Any]) -> list[Any]:
             others = {key: value for key, value in result.items() if key not in _KNOWN_KEYS and value not in (None, "")}
             if others.get("resultType") == "complete":
                 del others["resultType"]
-            return [{"type": "text", "text": strict_json.dumps(others)}] if others else []
+            return [{"type": "text", "text": json_text.dumps(others)}] if others else []
         case None:
             return []
         case list() | tuple():
             return list(content)
         case Mapping() if "type" not in content:
-            return [{"type": "text", "text": strict_json.dumps(content)}]
+            return [{"type": "text", "text": json_text.dumps(content)}]
         case int() | float():
-            return [{"type": "text", "text": strict_json.dumps(content)}]
+            return [{"type": "text", "text": json_text.dumps(content)}]
         case _:
             return [content]
 
@@ -137,9 +137,9 @@ class _BlockReader:
             if not self.parts or not told:
                 self.read(repeated)
         elif not self.has_text:
-            self.parts.insert(0, clean_text(strict_json.dumps(without_base64(structured))))
+            self.parts.insert(0, clean_text(json_text.dumps(without_base64(structured))))
         elif not is_told(structured, "\n".join(self.parts)):
-            self.parts.append(clean_text(strict_json.dumps(without_base64(structured))))
+            self.parts.append(clean_text(json_text.dumps(without_base64(structured))))
 
     def read(self, blocks: list[Any], *, inner: bool = False) -> None:
         for block in map(standard_block, blocks):
@@ -166,7 +166,7 @@ class _BlockReader:
     def _text(self, text: object) -> None:
         if text is None:
             return
-        self.parts.append(clean_text(text if isinstance(text, str) else strict_json.dumps(text)))
+        self.parts.append(clean_text(text if isinstance(text, str) else json_text.dumps(text)))
         self.has_text = self.has_text or bool(self.parts[-1].strip())
 
     def _media(self, kind: MediaType, data: object, mime_type: object, uri: str | None) -> None:

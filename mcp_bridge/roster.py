@@ -7,9 +7,9 @@ import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from .aio import happens
 from .approvals import Approvals
 from .config import BridgeConfig
-from .deadline import happens
 from .errors import ServerUnavailable
 from .naming import server_prefix
 from .pool import SpareBudget

@@ -9,21 +9,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
 
+from .aio import Backoff, happens, off_loop
 from .approvals import Approvals, Change
-from .backoff import Backoff
 from .catalog import Listing, list_tools, masked
-from .cleaning import clean_label, truncate
 from .connection import Connection
-from .deadline import happens
 from .errors import BridgeError, ServerUnavailable, SessionExpired, SessionRefused
 from .kept_sessions import KeptSessions
-from .off_loop import off_loop
 from .outstanding import ToolCall
 from .policy import idle_rules
 from .pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
 from .server_config import ServerConfig
 from .session import FreshSessions, Sessions
 from .snapshot import Snapshots
+from .text.cleaning import clean_label, truncate
 from .transport import Route, Surroundings
 
 logger = logging.getLogger(__name__)

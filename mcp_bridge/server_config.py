@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from .aio import Deadline
 from .command import LAUNCHERS, program_name
 from .control import RateLimits, ToolSettings
-from .deadline import Deadline
 
 MAX_CALL_FACTOR = 10
 """Default of `max_call_time`, in multiples of `call_timeout`."""

@@ -13,13 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import control, redaction
+from . import control
 from .entry_error import BACKSLASH_HINT, EntryError, NoTarget, kind
 from .entry_words import ALIASES, as_words, odd_keys
 from .identity import identity
 from .remote_entry import read_address, read_token, why_not_address, why_not_header, why_not_token
 from .rule_entry import read_callers, read_globs, read_patterns
 from .server_config import TRANSPORTS, Fault, ServerConfig, ToolRules, Transport
+from .text import redaction
 from .variables import Expander, MissingVariable, near_references
 
 

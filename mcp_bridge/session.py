@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Protocol
 
-from .backoff import Backoff
+from .aio import Backoff
 from .connection import Connection
 from .errors import BridgeError
 from .outstanding import ToolCall

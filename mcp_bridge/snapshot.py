@@ -18,9 +18,9 @@ import secrets
 import sys
 from pathlib import Path
 
-from . import strict_json
 from .catalog import Listing, parse_tools
 from .server_config import ServerConfig
+from .text import json_text
 from .whole_file import clear, create_whole, write_whole
 
 logger = logging.getLogger(__name__)
@@ -154,7 +154,7 @@ class Snapshots:
         tools = [tool.to_json() for tool in listing.tools]
         stored = {"format": FORMAT, "server": config.name, "tools": tools}
         try:
-            self._files.write(config, strict_json.dumps(stored).encode())
+            self._files.write(config, json_text.dumps(stored).encode())
         except OSError as error:
             if not self._warned:
                 logger.warning("tools cannot be stored in %s: %s", self._files.folder, error.strerror or error)

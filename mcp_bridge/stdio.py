@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from .aio import off_loop
 from .errors import ServerUnavailable
-from .off_loop import off_loop
 from .process import server_process as process
 from .process.environment import Launch
 from .process.guardian import MARKER_VARIABLE, Guardian

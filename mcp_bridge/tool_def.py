@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from .catalog import Tool
-from .cleaning import cut_middle
 from .errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError
 from .registry_config import DEFAULTS
 from .result import ToolResult
 from .server_config import ServerConfig
 from .telling import tell_error, tell_result
+from .text.cleaning import cut_middle
 from .thread import BridgeThread
 
 logger = logging.getLogger(__name__)

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
-from . import late_sdk
+from . import _sdk_loader
 from .errors import ServerUnavailable
 from .process.environment import Launch, is_there, plan_launch
 from .process.guardian import Guardian
-from .redaction import Redactor
 from .server_config import ServerConfig
 from .stdio import open_stdio
+from .text.redaction import Redactor
 from .wire.channel import Channel
 
 
@@ -77,14 +77,14 @@ def leads_elsewhere(error: ServerUnavailable) -> bool:
 
 @asynccontextmanager
 async def _http(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
-    remote = await late_sdk.bring("remote")
+    remote = await _sdk_loader.bring("remote")
     async with remote.open_http(config, around.max_message_bytes) as channel:
         yield channel
 
 
 @asynccontextmanager
 async def _sse(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
-    remote = await late_sdk.bring("remote")
+    remote = await _sdk_loader.bring("remote")
     async with remote.open_sse(config, around.max_message_bytes) as channel:
         yield channel
 

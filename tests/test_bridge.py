@@ -9,14 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge import (
-    Bridge,
-    CallTimeout,
-    PermissionDenied,
-    ServerUnavailable,
-    ToolNotFound,
-    load_config,
-)
+from mcp_bridge import Bridge, CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound, load_config
 
 from .conftest import GENEROUS, alive, odd, until
 

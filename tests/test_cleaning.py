@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.cleaning import clean_label, clean_text, cut_middle, encodable, truncate
+from mcp_bridge.text.cleaning import clean_label, clean_text, cut_middle, encodable, truncate
 
 any_text = st.text(st.characters(), max_size=60) | st.text(alphabet="\x1b[]31m;\x07\x9b\u200b\u202e\U000e0041aé\n\t")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mcp_bridge.aio import Deadline
 from mcp_bridge.conversation import Conversation
-from mcp_bridge.deadline import Deadline
 from mcp_bridge.errors import CallTimeout, NotSent, ServerUnavailable
 from mcp_bridge.outstanding import Request, ToolCall
 from mcp_bridge.server_config import ServerConfig

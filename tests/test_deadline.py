@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from mcp_bridge.deadline import Deadline, happens
+from mcp_bridge.aio import Deadline, happens
 from mcp_bridge.errors import CallTimeout
 
 

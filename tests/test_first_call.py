@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, load_config
+from mcp_bridge.aio import Deadline
 from mcp_bridge.connection import Connection
-from mcp_bridge.deadline import Deadline
 from mcp_bridge.errors import NotSent
 from mcp_bridge.outstanding import ToolCall
 from mcp_bridge.process.guardian import Guardian
-from mcp_bridge.redaction import Redactor
+from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport import Route, Surroundings
 from mcp_bridge.wire.channel import SMALL_BYTES
 

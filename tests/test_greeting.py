@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from mcp_bridge import Bridge, late_sdk, load_config
+from mcp_bridge import Bridge, _sdk_loader, load_config
 
 from .cases.server_log import ServerLog
 from .conftest import ODD_SERVER, odd, until
@@ -32,14 +32,14 @@ MODES = (
 @pytest.fixture
 def sdk_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has just started: the SDK is there only after some time."""
-    bring = late_sdk.bring
+    bring = _sdk_loader.bring
 
     async def slowly() -> ModuleType:
         await asyncio.sleep(IMPORT_SECONDS)
         return await bring()
 
-    monkeypatch.setattr(late_sdk, "is_here", lambda: False)
-    monkeypatch.setattr(late_sdk, "bring", slowly)
+    monkeypatch.setattr(_sdk_loader, "is_here", lambda: False)
+    monkeypatch.setattr(_sdk_loader, "bring", slowly)
 
 
 async def outcome(file: Path, folder: Path) -> tuple[dict[str, tuple[str, str]], set[str]]:
@@ -63,14 +63,14 @@ async def test_every_server_is_as_it_would_be_with_the_sdk_there(
 async def test_a_server_is_greeted_while_the_sdk_is_still_being_imported(
     write_config: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log, bring = ServerLog(tmp_path / "log"), late_sdk.bring
+    log, bring = ServerLog(tmp_path / "log"), _sdk_loader.bring
 
     async def when_greeted() -> ModuleType:
         await until(lambda: bool(log.received("initialize")))
         return await bring()
 
-    monkeypatch.setattr(late_sdk, "is_here", lambda: False)
-    monkeypatch.setattr(late_sdk, "bring", when_greeted)
+    monkeypatch.setattr(_sdk_loader, "is_here", lambda: False)
+    monkeypatch.setattr(_sdk_loader, "bring", when_greeted)
     async with Bridge(load_config(write_config(odd("s", "normal", f"log={log.path}", more="warm = 0")))) as bridge:
         assert len(bridge.tools()) == 2
     greeted_once(log)

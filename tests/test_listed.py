@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_bridge.arguments import repair_arguments
 from mcp_bridge.arguments.types import Listed
-from mcp_bridge.plain_json import same_json
+from mcp_bridge.text.json_values import same_json
 
 TEXT: Any = {"type": "string"}
 members = st.lists(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import ServerUnavailable
-from mcp_bridge.deadline import Deadline
+from mcp_bridge.aio import Deadline
 from mcp_bridge.errors import NotSent
 from mcp_bridge.outstanding import ToolCall
 

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..cleaning import clean_label, truncate
-from ..plain_json import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
 from ..schema.keywords import type_words
+from ..text.cleaning import clean_label, truncate
+from ..text.json_values import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
 from .fit import Checker, OutOfSteps
 from .types import MAX_ENCODINGS, convert, enum_member
 

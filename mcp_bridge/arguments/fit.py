@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..plain_json import json_type, same_json
 from ..schema.keywords import type_words
 from ..schema.refs import References
+from ..text.json_values import json_type, same_json
 from .types import Listed
 
 MAX_STEPS: Final = 100_000

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..plain_json import DROPPED, Copier, json_type, read_json, same_json
+from ..text.json_values import DROPPED, Copier, json_type, read_json, same_json
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,64}(\.0+)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")

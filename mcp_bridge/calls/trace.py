@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .. import strict_json
-from ..cleaning import clean_label, truncate
 from ..errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable
 from ..result import ToolResult
+from ..text import json_text
+from ..text.cleaning import clean_label, truncate
 from .call import Call, Proceed
 from .ledger import CallRecord, Ledger, Outcome
 from .spans import start_span
@@ -81,7 +81,7 @@ def _outcome(error: BridgeError) -> Outcome:
 
 
 def _size(arguments: Mapping[str, Any] | str | None) -> int:
-    return len(arguments) if isinstance(arguments, str) else len(strict_json.dumps(arguments or {}))
+    return len(arguments) if isinstance(arguments, str) else len(json_text.dumps(arguments or {}))
 
 
 def _line(record: CallRecord) -> str:

@@ -19,15 +19,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import strict_json
 from ..bridge import Bridge
 from ..config import BridgeConfig, load_config
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
 from ..naming import server_prefix
 from ..policy import spelled_out
-from ..redaction import Redactor, masked_value
 from ..result import Media, ToolResult
 from ..snapshot import bot_data_dir
+from ..text import json_text
+from ..text.redaction import Redactor, masked_value
 from .log import set_up_log
 from .options import UsageError, parser
 from .report import Report
@@ -121,7 +121,7 @@ def _masked(result: ToolResult, config: BridgeConfig) -> ToolResult:
     """Return a failed result without secrets in what is printed; `structured` has them still, as the server sent it."""
     if not result.is_error:
         return result
-    return replace(result, structured=masked_value(strict_json.plain(result.structured), Redactor(config.secrets)))
+    return replace(result, structured=masked_value(json_text.plain(result.structured), Redactor(config.secrets)))
 
 
 def _save(result: ToolResult, folder: str | None) -> dict[Media, str]:

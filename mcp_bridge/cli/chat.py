@@ -13,11 +13,11 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..cleaning import clean_label, clean_text, truncate
 from ..config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable
 from ..hosts.openai import Answer, StreamedMessage, collect, converse
-from ..redaction import Redactor
+from ..text.cleaning import clean_label, clean_text, truncate
+from ..text.redaction import Redactor
 from ..thread import BridgeThread
 from ..wire.http_failure import is_loopback
 from .options import UsageError

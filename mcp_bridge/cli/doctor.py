@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ..config import BridgeConfig
 from ..doctor import diagnose, file_objection, longest_wait
-from ..doctor.language import system_language
 from ..doctor.steps import Diagnosis, Step
 from ..doctor.words import Words
-from ..redaction import Redactor
 from ..snapshot import bot_data_dir, default_data_dir
+from ..text.language import system_language
+from ..text.redaction import Redactor
 from .report import Report
 
 LABEL_CHARS = 10

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..cleaning import encodable
 from ..config import parse_config, read_mcp_servers
 from ..server_entry import KEYS
+from ..text.cleaning import encodable
 from .options import UsageError
 from .report import Report
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .. import strict_json
 from ..approvals import Change
 from ..bridge import ServerStatus
 from ..catalog import Tool
-from ..cleaning import clean_label, clean_text, truncate
 from ..errors import BridgeError
 from ..hosts.openai import Answer
 from ..result import Media, ToolResult
+from ..text import json_text
+from ..text.cleaning import clean_label, clean_text, truncate
 
 DESCRIPTION_CHARS = 60
 _COLOURS = {"ready": "green", "added": "green", "failed": "red", "disabled": "dim", "skipped": "dim"}
@@ -136,7 +136,7 @@ class Report:
 
     def document(self, document: Any) -> None:
         """Print the one JSON document."""
-        print(strict_json.dumps(document, indent=2))
+        print(json_text.dumps(document, indent=2))
 
     def _table(self, title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
         rows = [tuple(clean_label(cell) for cell in row) for row in rows]

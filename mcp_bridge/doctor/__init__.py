@@ -14,7 +14,7 @@ from pathlib import Path
 from ..config import BridgeConfig
 from ..errors import BridgeError
 from ..process.guardian import Guardian
-from ..redaction import Redactor
+from ..text.redaction import Redactor
 from ..transport import Surroundings
 from .examination import Examination
 from .host_file import host_objection

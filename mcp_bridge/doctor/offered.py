@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ..approvals import Approvals
 from ..catalog import Listing
-from ..cleaning import clean_label
 from ..config import BridgeConfig
 from ..naming import assign_names
 from ..policy import idle_rules, is_offered
 from ..server_config import ServerConfig
 from ..snapshot import Snapshots
+from ..text.cleaning import clean_label
 from ..toolbox import Toolbox
 from .examination import Examination
 from .words import Words

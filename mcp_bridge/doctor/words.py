@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .language import Language
+from ..text.language import Language
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     # name of the step: (English, Chinese), as people are shown it

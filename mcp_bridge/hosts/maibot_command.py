@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from ..bridge import ServerStatus
 from ..calls.ledger import Figures
-from ..cleaning import truncate
 from ..errors import BridgeError
+from ..text.cleaning import truncate
 from .maibot_consent import Consents
 from .maibot_desk import Desk
 

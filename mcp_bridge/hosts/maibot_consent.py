@@ -7,10 +7,10 @@ import itertools
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
 
-from .. import strict_json
 from ..calls import Call
-from ..cleaning import clean_label, truncate
 from ..errors import PermissionDenied
+from ..text import json_text
+from ..text.cleaning import clean_label, truncate
 from .maibot_words import Words
 
 MAX_STREAMS = 1024
@@ -50,7 +50,7 @@ class Consents:
             )
         number = next(self._numbers)
         answer = self._open[number] = asyncio.get_running_loop().create_future()
-        shown = truncate(clean_label(strict_json.dumps(call.arguments)), _ARGUMENT_CHARS)
+        shown = truncate(clean_label(json_text.dumps(call.arguments)), _ARGUMENT_CHARS)
         seconds = f"{call.config.confirm_timeout:g}"
         label = truncate(clean_label(tool.remote_name), 80)
         question = self.words("ask", server=tool.server, tool=label, arguments=shown, number=number, seconds=seconds)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ..calls.ledger import Figures
-from ..cleaning import clean_label, truncate
 from ..config import parse_config
 from ..errors import BridgeError
+from ..text.cleaning import clean_label, truncate
 from .maibot_desk import Desk, Trial
 from .prompt_cost import estimate_tokens
 

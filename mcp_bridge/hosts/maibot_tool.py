@@ -6,11 +6,11 @@ import base64
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-from .. import strict_json
 from ..catalog import Tool
 from ..policy import matches
 from ..result import Media, ToolResult
 from ..server_config import ServerConfig
+from ..text import json_text
 from .base_tool import BaseTool
 from .maibot_media import MAX_SENT, SEND_SECONDS
 
@@ -88,7 +88,7 @@ def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> d
         "type": "TOOL",
         "name": tool.name,
         "description": tool.description,
-        "metadata": strict_json.plain(metadata),
+        "metadata": json_text.plain(metadata),
         "chat_scope": scope,
     }
     if sessions:

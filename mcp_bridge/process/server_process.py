@@ -19,8 +19,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from ..cleaning import CUT_MARK, clean_label, decoded, truncate
-from ..deadline import happens
+from ..aio import happens
+from ..text.cleaning import CUT_MARK, clean_label, decoded, truncate
 from .environment import Launch
 from .pipes import LoopPipes, PipeReader, PipeWriter
 from .spawn import KILL_SECONDS, discard, spawn

@@ -9,8 +9,8 @@ import re
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from ..cleaning import clean_label, truncate
-from ..plain_json import DROPPED, json_type
+from ..text.cleaning import clean_label, truncate
+from ..text.json_values import DROPPED, json_type
 from . import values as values
 from .keywords import BY_TYPE, LISTS, MAPS, REFERENCES, SINGLES, keywords_of, type_word, type_words
 from .refs import References

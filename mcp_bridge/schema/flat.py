@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from ..arguments.types import convert
-from ..cleaning import truncate
-from ..plain_json import DROPPED
+from ..text.cleaning import truncate
+from ..text.json_values import DROPPED
 from .strict import ANY_VALUE
 
 FlatKind = Literal["string", "integer", "number", "boolean"]

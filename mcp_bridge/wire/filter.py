@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import strict_json
-from ..cleaning import clean_label, truncate
+from ..text import json_text
+from ..text.cleaning import clean_label, truncate
 from .framing import Broken, Message
 from .pending import METHOD_NOT_FOUND, PARSE_ERROR, Pending, PendingRequests, is_nameless, request_number
 from .response import error_object, is_error, result_object
@@ -198,7 +198,7 @@ class MessageFilter:
     def _reply(self, method: str, message: Message) -> Message:
         """Answer a request of the server at once: it may do nothing else until then."""
         name = message["id"]
-        answer: Message = {"jsonrpc": "2.0", "id": name if isinstance(name, (int, str)) else strict_json.plain(name)}
+        answer: Message = {"jsonrpc": "2.0", "id": name if isinstance(name, (int, str)) else json_text.plain(name)}
         if method == "ping":
             return {**answer, "result": {}}
         if method == "roots/list" and self._roots is not None:
@@ -264,7 +264,7 @@ def _accept_defaults(params: object) -> Message:
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
     named = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
-    plain = {name: strict_json.plain(default) for name, default in named.items()}
+    plain = {name: json_text.plain(default) for name, default in named.items()}
     # What JSON cannot say (NaN) is no default.
     content = {name: default for name, default in plain.items() if default is not None or named[name] is None}
     return {"action": "accept", "content": content}

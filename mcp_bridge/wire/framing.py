@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..cleaning import clean_label, decoded, encodable, truncate
+from ..text.cleaning import clean_label, decoded, encodable, truncate
 from .attribution import EDGE_CHARS, answered_id
 from .joined_lines import JoinedLines
 

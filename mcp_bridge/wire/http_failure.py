@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import Cause
-from ..redaction import public_url
+from ..text.redaction import public_url
 
 _MARK = f"mcp-bridge-{secrets.token_hex(8)}"
 CODE = -32000

@@ -16,9 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .. import _sdk
-from ..cleaning import clean_label, decoded, truncate
 from ..errors import Cause
-from ..redaction import public_url
+from ..text.cleaning import clean_label, decoded, truncate
+from ..text.redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
 from .http_failure import HttpFailure, from_exception, from_status, is_doubtful, is_forgotten, phrase

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from .. import _sdk
-from ..cleaning import clean_label, decoded, truncate
-from ..redaction import public_url
+from ..text.cleaning import clean_label, decoded, truncate
+from ..text.redaction import public_url
 from .filter import standard_form
 from .framing import Message, parse_line
 from .http_failure import CODE, HttpFailure, from_exception

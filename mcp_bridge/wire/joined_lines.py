@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..cleaning import decoded
+from ..text.cleaning import decoded
 
 MOST_BYTES = 2**20
 """The longest that is put together: it is read on the loop, which 1 MiB holds up for some 10 ms."""

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from .. import _sdk
-from ..redaction import public_url
+from ..text.redaction import public_url
 from .http_failure import phrase
 
 httpx = _sdk.httpx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .. import strict_json
+from ..text import json_text
 from .framing import Message
 
 INTERNAL_ERROR = -32603
@@ -23,7 +23,7 @@ def result_object(result: object, method: str) -> Message:
         return {}
     if isinstance(result, list):
         return {"tools" if method == "tools/list" else "content": result}
-    return {"content": result if isinstance(result, str) else strict_json.dumps(result)}
+    return {"content": result if isinstance(result, str) else json_text.dumps(result)}
 
 
 def error_object(error: object) -> Message:
@@ -41,4 +41,4 @@ def error_object(error: object) -> Message:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else strict_json.dumps(value)
+    return value if isinstance(value, str) else json_text.dumps(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..cleaning import decoded
+from ..text.cleaning import decoded
 from .framing import TooLong, edges
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")

@@ -18,7 +18,7 @@ from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge._sdk import httpx
 from mcp_bridge.connection import Connection
 from mcp_bridge.process.guardian import Guardian
-from mcp_bridge.redaction import Redactor
+from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport import Route, Surroundings
 from mcp_bridge.wire.http_failure import failure_in, from_exception
 from mcp_bridge.wire.http_guard import HttpGuard

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_bridge import Bridge, BridgeError, load_config
-from mcp_bridge.cleaning import clean_label, clean_text
-from mcp_bridge.redaction import MIN_SECRET, Redactor, header_secrets, url_secrets
+from mcp_bridge.text.cleaning import clean_label, clean_text
+from mcp_bridge.text.redaction import MIN_SECRET, Redactor, header_secrets, url_secrets
 
 from ..conftest import until
 from ..servers.http_raw import Asked, raw_server

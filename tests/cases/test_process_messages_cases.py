@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, load_config, strict_json
+from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, load_config
+from mcp_bridge.text import json_text
 
 from ..conftest import GENEROUS, odd
 from .server_log import ServerLog
@@ -68,7 +69,7 @@ async def test_numbers_and_characters_that_break_parsers_end_no_session(write_co
 
         nan = await asyncio.wait_for(bridge.call("mcp_n_nan"), GENEROUS)
         assert nan.text.startswith("mean is NaN")
-        sent = json.dumps({"text": nan.text, "structured": strict_json.plain(nan.structured)}, allow_nan=False)
+        sent = json.dumps({"text": nan.text, "structured": json_text.plain(nan.structured)}, allow_nan=False)
         assert json.loads(sent)["structured"] == {"mean": None, "max": None, "min": None}
         await still_there("n")
         big = await asyncio.wait_for(bridge.call("mcp_n_bigint"), GENEROUS)
@@ -76,7 +77,7 @@ async def test_numbers_and_characters_that_break_parsers_end_no_session(write_co
         assert not big.is_error
         await still_there("n")
         with_limits = await asyncio.wait_for(bridge.call("mcp_n_bigfloat"), GENEROUS)
-        strict_json.dumps(with_limits.structured)
+        json_text.dumps(with_limits.structured)
         assert "Infinity" not in with_limits.text
         deep = await asyncio.wait_for(bridge.call("mcp_n_deep"), GENEROUS)  # well before 60 s
         assert deep.is_error

@@ -10,9 +10,9 @@ from typing import Any
 
 from mcp_bridge import load_config
 from mcp_bridge.doctor import diagnose
-from mcp_bridge.doctor.language import Language
 from mcp_bridge.doctor.steps import Diagnosis, Step
 from mcp_bridge.doctor.words import Words
+from mcp_bridge.text.language import Language
 
 Write = Callable[..., Path]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

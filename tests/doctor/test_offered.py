@@ -14,7 +14,7 @@ from mcp_bridge.doctor.examination import Examination
 from mcp_bridge.doctor.offered import Offered
 from mcp_bridge.doctor.words import Words
 from mcp_bridge.process.guardian import Guardian
-from mcp_bridge.redaction import Redactor
+from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport import Surroundings
 
 from ..cases.remote import at, remote

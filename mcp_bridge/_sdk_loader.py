@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from .off_loop import off_loop
+from .aio import off_loop
 
 _SEAM = "_sdk"
 _brought: dict[str, ModuleType] = {}

@@ -1,11 +1,11 @@
-"""How long something may take."""
+"""What asyncio lacks: deadlines with progress, waits that keep a cancellation, back-off, daemon threads."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from .errors import CallTimeout
 
@@ -78,3 +78,40 @@ class _Watch:
 
     def _fail(self, text: str) -> None:
         self._answer.set_exception(CallTimeout(text, server=self._server))
+
+
+class Backoff:
+    """A pause in seconds: 0 at first, then `first`, doubling up to `most`, until `reset`."""
+
+    def __init__(self, first: float, most: float) -> None:
+        self._first = first
+        self._most = most
+        self.pause = 0.0
+        self.count = 0
+
+    def lengthen(self) -> float:
+        """Note one more failure in a row, and return the pause after it."""
+        self.count += 1
+        self.pause = min(2 * self.pause, self._most) if self.pause else self._first
+        return self.pause
+
+    def reset(self) -> None:
+        self.pause, self.count = 0.0, 0
+
+
+_Taken = ParamSpec("_Taken")
+_Given = TypeVar("_Given")
+
+
+async def off_loop(function: Callable[_Taken, _Given], *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Given:
+    """Run a function on a thread of the loop, or here if the system gives us no thread.
+
+    Better a short halt than a session lost. It must be safe to run it twice: a pool that could not
+    start a thread keeps the work for the next that is free.
+    """
+    try:
+        return await asyncio.to_thread(function, *args, **kwargs)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        return function(*args, **kwargs)

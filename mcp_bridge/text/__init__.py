@@ -1,0 +1,1 @@
+"""Untrusted text and JSON values: cleaned, masked, made plain. Knows no MCP."""
