@@ -14,7 +14,7 @@ from .memory import own_rss
 async def grow(job: dict[str, Any]) -> dict[str, int]:
     """Return resident bytes: with the bridge imported, the SDK imported, and all servers ready."""
     import mcp_bridge.bridge
-    from mcp_bridge.config import parse_config
+    from mcp_bridge.config.bridge_config import parse_config
 
     sizes = {"bridge": own_rss()}
     import mcp_bridge._sdk

@@ -11,7 +11,7 @@ from typing import Any
 
 import mcp_bridge.bridge
 import mcp_bridge.thread
-from mcp_bridge.config import parse_config
+from mcp_bridge.config.bridge_config import parse_config
 
 POLL_SECONDS = 0.0005
 LIMIT_SECONDS = 60.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_bridge.config import BridgeConfig, parse_config
+from mcp_bridge.config.bridge_config import BridgeConfig, parse_config
 from mcp_bridge.process.environment import Launch, plan_launch
 
 from .errors import BenchmarkError

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from .clients import HttpStatelessClient as HttpStatelessClient
     from .clients import StdIOStatefulClient as StdIOStatefulClient
     from .clients import StdioStatefulClient as StdioStatefulClient
-    from .config import BridgeConfig as BridgeConfig
-    from .config import load_config as load_config
+    from .config.bridge_config import BridgeConfig as BridgeConfig
+    from .config.bridge_config import load_config as load_config
+    from .config.server_config import ServerConfig as ServerConfig
     from .errors import BridgeError as BridgeError
     from .errors import CallTimeout as CallTimeout
     from .errors import ConfigError as ConfigError
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from .registry_config import MCPServerConfig as MCPServerConfig
     from .result import Media as Media
     from .result import ToolResult as ToolResult
-    from .server_config import ServerConfig as ServerConfig
     from .server_params import LocalServerParams as LocalServerParams
     from .server_params import RemoteServerParams as RemoteServerParams
     from .tool_def import ToolDef as ToolDef
@@ -53,8 +53,8 @@ _HOME = {
     "HttpStatelessClient": ".clients",
     "StdIOStatefulClient": ".clients",
     "StdioStatefulClient": ".clients",
-    "BridgeConfig": ".config",
-    "load_config": ".config",
+    "BridgeConfig": ".config.bridge_config",
+    "load_config": ".config.bridge_config",
     "BridgeError": ".errors",
     "CallTimeout": ".errors",
     "ConfigError": ".errors",
@@ -71,7 +71,7 @@ _HOME = {
     "ToolDef": ".tool_def",
     "Media": ".result",
     "ToolResult": ".result",
-    "ServerConfig": ".server_config",
+    "ServerConfig": ".config.server_config",
     "LocalMcpToolset": ".toolset",
     "LocalServerParams": ".server_params",
     "McpToolset": ".toolset",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .catalog import Listing, RemoteTool
-from .server_config import ServerConfig
+from .config.server_config import ServerConfig
 from .snapshot import EntryFiles
 from .text import json_text
 from .text.cleaning import clean_label, truncate

@@ -22,9 +22,9 @@ from .calls.rate import RateLimiter
 from .calls.sending import Sending
 from .calls.trace import Trace
 from .catalog import Tool
-from .config import BridgeConfig
+from .config.bridge_config import BridgeConfig
+from .config.rules import is_admitted
 from .errors import ToolNotFound
-from .policy import is_admitted
 from .process.guardian import Guardian
 from .result import ToolResult
 from .roster import Roster

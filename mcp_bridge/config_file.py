@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .config import parse_config, parse_toml, read_text
+from .config.bridge_config import parse_config
+from .config.reading import parse_toml, read_text
 from .errors import ConfigError
 from .file_replacement import replace_file
 from .toml_addition import extended

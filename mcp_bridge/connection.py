@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import _sdk_loader
 from .aio import Deadline
+from .config.server_config import ServerConfig
 from .conversation import Conversation
 from .errors import BridgeError, RpcError, ServerUnavailable
 from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
 from .outstanding import ToolCall
 from .refusal import refusal
-from .server_config import ServerConfig
 from .text.cleaning import clean_label, truncate
 from .transport import ChannelOpener, Route, leads_elsewhere
 from .wire.channel import Asides, session_streams

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .aio import Deadline
+from .config.server_config import ServerConfig
 from .errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
 from .outstanding import Outstanding, Request, ToolCall
 from .refusal import ends_session, meaning
-from .server_config import ServerConfig
 from .wire.channel import Asides, Channel
 from .wire.filter import Hooks, MessageFilter
 

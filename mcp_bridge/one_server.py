@@ -17,7 +17,7 @@ from typing import Any
 
 from .bridge import ServerStatus
 from .catalog import Tool
-from .config import BridgeConfig
+from .config.bridge_config import BridgeConfig
 from .errors import CallTimeout, McpSessionNotEstablishedError, ServerUnavailable
 from .result import ToolResult
 from .text.cleaning import clean_label, truncate

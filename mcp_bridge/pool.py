@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Callable
 
 from .aio import happens
+from .config.server_config import ServerConfig
 from .connection import Connection
 from .errors import ServerUnavailable
 from .outstanding import ToolCall
-from .server_config import ServerConfig
 
 logger = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from .bridge import ServerStatus
+from .config.server_config import ServerConfig
 from .errors import ToolNotFound
 from .registry_config import MCPConfigLoader as MCPConfigLoader
 from .registry_config import MCPServerConfig as MCPServerConfig
-from .server_config import ServerConfig
 from .thread import BridgeThread
 from .tool_def import SLACK_SECONDS, Registry, make_tool_def
 from .tool_def import ToolDef as ToolDef

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .config import BridgeConfig, load_config, parse_config, read_mcp_servers
+from .config.bridge_config import BridgeConfig, load_config, parse_config
+from .config.reading import read_mcp_servers
+from .config.server_config import ServerConfig
 from .errors import ConfigError
-from .server_config import ServerConfig
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 from . import _sdk
 from ._version import __version__
 from .aio import off_loop
+from .config.server_config import ServerConfig
 from .errors import ServerUnavailable
-from .server_config import ServerConfig
 from .text.redaction import Redactor, public_url
 from .trust import trusted
 from .wire.channel import Asides

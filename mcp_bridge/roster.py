@@ -9,12 +9,12 @@ from pathlib import Path
 
 from .aio import happens
 from .approvals import Approvals
-from .config import BridgeConfig
+from .config.bridge_config import BridgeConfig
+from .config.server_config import ServerConfig
 from .errors import ServerUnavailable
 from .naming import server_prefix
 from .pool import SpareBudget
 from .server import Server
-from .server_config import ServerConfig
 from .snapshot import Snapshots
 from .transport import Surroundings
 

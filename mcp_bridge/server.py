@@ -12,13 +12,13 @@ from typing import Literal
 from .aio import Backoff, happens, off_loop
 from .approvals import Approvals, Change
 from .catalog import Listing, list_tools, masked
+from .config.rules import idle_rules
+from .config.server_config import ServerConfig
 from .connection import Connection
 from .errors import BridgeError, ServerUnavailable, SessionExpired, SessionRefused
 from .kept_sessions import KeptSessions
 from .outstanding import ToolCall
-from .policy import idle_rules
 from .pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
-from .server_config import ServerConfig
 from .session import FreshSessions, Sessions
 from .snapshot import Snapshots
 from .text.cleaning import clean_label, truncate

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .catalog import MAX_TOOLS
-from .config import BridgeConfig, parse_config
+from .config.bridge_config import BridgeConfig, parse_config
 from .errors import ConfigError
 
 KEPT_SESSION: Mapping[str, Any] = {"session": "shared", "idle_timeout": 10 * 365 * 86_400.0}

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from .catalog import Listing, parse_tools
-from .server_config import ServerConfig
+from .config.server_config import ServerConfig
 from .text import json_text
 from .whole_file import clear, create_whole, write_whole
 

@@ -21,7 +21,7 @@ from .bridge import Bridge, ServerStatus
 from .calls.confirmation import Confirm
 from .calls.ledger import Ledger
 from .catalog import Tool
-from .config import BridgeConfig
+from .config.bridge_config import BridgeConfig
 from .errors import ServerUnavailable
 from .result import ToolResult
 

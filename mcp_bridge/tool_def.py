@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from .catalog import Tool
+from .config.server_config import ServerConfig
 from .errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError
 from .registry_config import DEFAULTS
 from .result import ToolResult
-from .server_config import ServerConfig
 from .telling import tell_error, tell_result
 from .text.cleaning import cut_middle
 from .thread import BridgeThread

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from .catalog import Listing, RemoteTool, Tool, present
-from .config import BridgeConfig
+from .config.bridge_config import BridgeConfig
+from .config.rules import is_offered
+from .config.server_config import ServerConfig
 from .naming import assign_names
-from .policy import is_offered
-from .server_config import ServerConfig
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from .catalog import Tool
-from .config import BridgeConfig
+from .config.bridge_config import BridgeConfig
 from .errors import BridgeError, ServerUnavailable
 from .naming import assign_names
 from .one_server import OneServer, ToolsetState

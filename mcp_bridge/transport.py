@@ -9,10 +9,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 from . import _sdk_loader
+from .config.server_config import ServerConfig
 from .errors import ServerUnavailable
 from .process.environment import Launch, is_there, plan_launch
 from .process.guardian import Guardian
-from .server_config import ServerConfig
 from .stdio import open_stdio
 from .text.redaction import Redactor
 from .wire.channel import Channel

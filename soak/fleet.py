@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_bridge.config import BridgeConfig, parse_config
+from mcp_bridge.config.bridge_config import BridgeConfig, parse_config
 
 SERVERS = Path(__file__).parents[1] / "tests" / "servers"
 STRATEGIES = ("fresh", "shared", "chat")

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from mcp_bridge.config import parse_config
+from mcp_bridge.config.bridge_config import parse_config
 from mcp_bridge.thread import BridgeThread
 
 from .callers import Callers

@@ -18,9 +18,8 @@ from mcp_bridge.calls import Call, Proceed
 from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, Ledger
 from mcp_bridge.calls.rate import RateLimiter
 from mcp_bridge.catalog import RemoteTool, present
-from mcp_bridge.control import Rate, RateLimits
+from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
 from mcp_bridge.errors import RateLimited
-from mcp_bridge.server_config import ServerConfig
 from mcp_bridge.telling import tell_error
 
 from .conftest import odd

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.config import BridgeConfig, load_config, parse_config
+from mcp_bridge.config.bridge_config import BridgeConfig, load_config, parse_config
+from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.errors import ConfigError
-from mcp_bridge.server_config import ServerConfig
 
 Write = Callable[[str], Path]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, load_config
-from mcp_bridge.control import Rate, RateLimits, ToolSettings
+from mcp_bridge.config.server_config import Rate, RateLimits, ToolSettings
 
 from .conftest import odd
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mcp_bridge.aio import Deadline
+from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.conversation import Conversation
 from mcp_bridge.errors import CallTimeout, NotSent, ServerUnavailable
 from mcp_bridge.outstanding import Request, ToolCall
-from mcp_bridge.server_config import ServerConfig
 from mcp_bridge.wire.channel import Asides
 
 LIMITS = Deadline(60, 60)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge.config import parse_config, parse_toml
-from mcp_bridge.server_entry import KEYS
+from mcp_bridge.config.bridge_config import parse_config
+from mcp_bridge.config.reading import parse_toml
+from mcp_bridge.config.server_entry import KEYS
 
 FOLDER = Path(__file__).parents[1]
 PAIRS = (("README.md", "README.zh-CN.md"), ("docs/recipes.md", "docs/recipes.zh-CN.md"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mcp_bridge.config import BridgeConfig
-from mcp_bridge.server_config import MAX_CALL_FACTOR, ServerConfig
+from mcp_bridge.config.bridge_config import BridgeConfig
+from mcp_bridge.config.server_config import MAX_CALL_FACTOR, ServerConfig
 
 TESTS = Path(__file__).parent
 PAGE = (TESTS.parent / "docs" / "guarantees.md").read_text("utf-8")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mcp_bridge.cli import importing
 from mcp_bridge.cli.report import Report
-from mcp_bridge.config import load_config
+from mcp_bridge.config.bridge_config import load_config
 
 from .foreign_files import CHERRY_STUDIO, ENVIRON, FOREIGN_FILES, SECRET
 from .test_mcp_json import put

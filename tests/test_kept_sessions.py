@@ -13,9 +13,9 @@ from typing import Any, cast
 import pytest
 
 from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
+from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.connection import Connection
 from mcp_bridge.pool import SessionPool
-from mcp_bridge.server_config import ServerConfig
 from mcp_bridge.stdio import StdioChannel
 from mcp_bridge.wire.framing import Broken, Message
 

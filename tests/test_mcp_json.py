@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge import jsonc
-from mcp_bridge.config import load_config
+from mcp_bridge.config import reading
+from mcp_bridge.config.bridge_config import load_config
+from mcp_bridge.config.mcp_json import server_tables
+from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.errors import ConfigError
-from mcp_bridge.mcp_json import server_tables
-from mcp_bridge.server_config import ServerConfig
 
 from .foreign_files import ENVIRON, FOREIGN_FILES, ForeignFile
 
@@ -219,16 +219,16 @@ def test_comments_and_trailing_commas_change_nothing(value: Any, comment: str) -
         if following.strip()[0] in "]}":
             lines[index] += ","
     text = f"{comment}\n" + "\n".join(f"{line} {comment}" for line in lines)
-    assert jsonc.loads(text) == value
+    assert reading.loads(text) == value
 
 
 def test_a_mistake_between_comments_is_told_with_its_true_place() -> None:
     with pytest.raises(json.JSONDecodeError) as caught:
-        jsonc.loads('// one\n{ /* two\nthree */ "a" 5,\n}')
+        reading.loads('// one\n{ /* two\nthree */ "a" 5,\n}')
     assert (caught.value.lineno, caught.value.colno) == (3, 14)
 
 
 @pytest.mark.parametrize("piece", ["/* ", '"\\', ', "\n', "//"])
 def test_what_is_never_ended_is_refused_without_a_long_search(piece: str) -> None:
     with pytest.raises(json.JSONDecodeError):
-        jsonc.loads("[" + piece * 500_000)
+        reading.loads("[" + piece * 500_000)

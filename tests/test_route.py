@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config, transport
+from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.process.environment import Launch
-from mcp_bridge.server_config import ServerConfig
 
 from .conftest import ODD_SERVER, odd
 

@@ -18,10 +18,9 @@ from mcp_bridge import MCPManager, ToolDef, ToolNotFound
 from mcp_bridge import registry as registry_module
 from mcp_bridge import tool_def as tool_def_module
 from mcp_bridge.catalog import RemoteTool, Tool, present
-from mcp_bridge.control import ToolSettings
+from mcp_bridge.config.server_config import ServerConfig, ToolSettings
 from mcp_bridge.naming import assign_names, plain_name
 from mcp_bridge.result import convert
-from mcp_bridge.server_config import ServerConfig
 from mcp_bridge.tool_def import make_tool_def
 
 from .host_registry import Registry, write

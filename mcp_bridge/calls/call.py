@@ -8,8 +8,8 @@ from functools import reduce
 from typing import Any
 
 from ..catalog import Tool
+from ..config.server_config import ServerConfig
 from ..result import ToolResult
-from ..server_config import ServerConfig
 
 
 @dataclass(frozen=True)

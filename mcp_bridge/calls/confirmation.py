@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from ..config.rules import matches
 from ..errors import PermissionDenied
-from ..policy import matches
 from ..result import ToolResult
 from .call import Call, Proceed
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..arguments import ArgumentsError, parse_arguments
+from ..config.rules import is_admitted
 from ..errors import PermissionDenied
-from ..policy import is_admitted
 from ..result import ToolResult, error_result
 from .call import Call, Proceed
 

@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-from ..control import Rate
+from ..config.server_config import Rate
 from ..errors import RateLimited
 from ..result import ToolResult
 from .call import Call, Proceed

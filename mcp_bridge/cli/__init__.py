@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from ..bridge import Bridge
-from ..config import BridgeConfig, load_config
+from ..config.bridge_config import BridgeConfig, load_config
+from ..config.rules import spelled_out
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
 from ..naming import server_prefix
-from ..policy import spelled_out
 from ..result import Media, ToolResult
 from ..snapshot import bot_data_dir
 from ..text import json_text

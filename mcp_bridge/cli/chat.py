@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..config import BridgeConfig
+from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable
 from ..hosts.openai import Answer, StreamedMessage, collect, converse
 from ..text.cleaning import clean_label, clean_text, truncate

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from ..config import load_config
+from ..config.bridge_config import load_config
 from ..errors import ConfigError, ServerUnavailable
 from ..hosts.base_tool import create_mcp_tool_class
 from ..thread import BridgeThread

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..config import BridgeConfig
+from ..config.bridge_config import BridgeConfig
 from ..doctor import diagnose, file_objection, longest_wait
 from ..doctor.steps import Diagnosis, Step
 from ..doctor.words import Words

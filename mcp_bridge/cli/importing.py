@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..config import parse_config, read_mcp_servers
-from ..server_entry import KEYS
+from ..config.bridge_config import parse_config
+from ..config.reading import read_mcp_servers
+from ..config.server_entry import KEYS
 from ..text.cleaning import encodable
 from .options import UsageError
 from .report import Report

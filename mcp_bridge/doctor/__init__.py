@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..config import BridgeConfig
+from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError
 from ..process.guardian import Guardian
 from ..text.redaction import Redactor

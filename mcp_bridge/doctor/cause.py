@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from ..command import program_name
+from ..config.command import program_name
+from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
-from ..server_config import ServerConfig
 from ..wire.channel import Asides
 from .last_words import understand
 from .steps import StepName

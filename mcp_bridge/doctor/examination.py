@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..catalog import Listing, list_tools, masked
+from ..config.server_config import ServerConfig
 from ..connection import Connection
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from ..naming import server_prefix
 from ..pool import SessionPool
 from ..process.environment import plan_launch, same_named
-from ..server_config import ServerConfig
 from ..text.cleaning import clean_label, truncate
 from ..text.redaction import public_url
 from ..transport import Route, Surroundings

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ..approvals import Approvals
 from ..catalog import Listing
-from ..config import BridgeConfig
+from ..config.bridge_config import BridgeConfig
+from ..config.rules import idle_rules, is_offered
+from ..config.server_config import ServerConfig
 from ..naming import assign_names
-from ..policy import idle_rules, is_offered
-from ..server_config import ServerConfig
 from ..snapshot import Snapshots
 from ..text.cleaning import clean_label
 from ..toolbox import Toolbox

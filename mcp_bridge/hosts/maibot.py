@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..config import BridgeConfig, parse_config
+from ..config.bridge_config import BridgeConfig, parse_config
 from ..errors import ConfigError
 from ..snapshot import note_bot
 from ..thread import BridgeThread

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..bridge import ServerStatus
 from ..calls.ledger import Figures, Ledger
 from ..catalog import Tool
-from ..config import BridgeConfig
+from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable, ToolNotFound
 from ..telling import tell_result
 from ..thread import BridgeThread

@@ -11,7 +11,7 @@ from typing import Any
 from maibot_sdk import Command, MaiBotPlugin, components
 
 from ..calls import Call
-from ..config import BridgeConfig
+from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError
 from .maibot_command import PATTERN, OwnerCommand
 from .maibot_consent import Consents

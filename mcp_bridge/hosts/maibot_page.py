@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calls.ledger import Figures
-from ..config import parse_config
+from ..config.bridge_config import parse_config
 from ..errors import BridgeError
 from ..text.cleaning import clean_label, truncate
 from .maibot_desk import Desk, Trial

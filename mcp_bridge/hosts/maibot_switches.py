@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
-from ..config import BridgeConfig
+from ..config.bridge_config import BridgeConfig
 from ..whole_file import write_whole
 
 logger = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..catalog import Tool
-from ..policy import matches
+from ..config.rules import matches
+from ..config.server_config import ServerConfig
 from ..result import Media, ToolResult
-from ..server_config import ServerConfig
 from ..text import json_text
 from .base_tool import BaseTool
 from .maibot_media import MAX_SENT, SEND_SECONDS

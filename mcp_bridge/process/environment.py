@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..command import command_words, program_stem
+from ..config.command import command_words, program_stem
+from ..config.server_config import ServerConfig
 from ..errors import ServerUnavailable
-from ..server_config import ServerConfig
 from ..text.cleaning import clean_label
 from .windows_shim import is_shim, script_behind, unsafe_argument
 

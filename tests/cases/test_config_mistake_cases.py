@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import BridgeConfig, ConfigError, load_config
-from mcp_bridge.policy import is_admitted, matches
+from mcp_bridge.config.rules import is_admitted, matches
 from mcp_bridge.process import environment
 
 Write = Callable[[str], Path]

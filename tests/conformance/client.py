@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_bridge import Bridge
-from mcp_bridge.config import parse_config
+from mcp_bridge.config.bridge_config import parse_config
 
 SCENARIO_VARIABLE = "MCP_CONFORMANCE_SCENARIO"
 START_SECONDS = 10.0

@@ -16,8 +16,8 @@ import pytest
 
 from mcp_bridge import Bridge
 from mcp_bridge.catalog import Listing, RemoteTool
-from mcp_bridge.config import BridgeConfig
-from mcp_bridge.server_config import ServerConfig
+from mcp_bridge.config.bridge_config import BridgeConfig
+from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.snapshot import SALT_BYTES, Snapshots
 from mcp_bridge.whole_file import LEFT_SECONDS
 

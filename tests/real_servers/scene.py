@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from mcp_bridge import Bridge, Tool, ToolResult
-from mcp_bridge.config import parse_config
+from mcp_bridge.config.bridge_config import parse_config
 
 START_SECONDS = 120.0
 """For the start of a server on a machine that is busy with others."""

@@ -8,33 +8,24 @@ costs its neighbours nothing. No file is ever written here.
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from . import jsonc
-from .config_source import Source
-from .entry_error import BACKSLASH_HINT, JSON_HINT
-from .errors import ConfigError
-from .mcp_json import server_tables
-from .misplaced import misplaced_servers
+from ..errors import ConfigError
+from ..text.cleaning import encodable
+from .mistakes import Source
+from .reading import parse_toml, read_mcp_servers, read_text
 from .server_config import ServerConfig
 from .server_entry import parse_server
-from .text.cleaning import encodable
 from .variables import Expander
 
-MAX_FILE_BYTES = 4 * 2**20
-"""A configuration larger than this is somebody's mistake, not a configuration."""
 _KEYS = (
     *("max_tools", "max_spares", "schema_profile", "max_description_chars", "max_message_mib", "owners", "max_visible"),
     *("language", "import", "defaults", "servers", "config_version"),
 )
-_POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -99,63 +90,6 @@ def parse_config(
     elsewhere = {key: value for key, value in data.items() if key != "mcp"}
     warnings = (*(f"{place}{one}" for one in misplaced_servers(elsewhere)), *checked.warnings)
     return replace(checked, enabled=enabled, warnings=warnings)
-
-
-def read_mcp_servers(file: Path) -> tuple[dict[str, Any], str]:
-    """Return the unchecked servers of an `mcpServers` file and its text. Raises `ConfigError`.
-
-    The servers are tables as `config.toml` would have them, whatever program wrote the file.
-    """
-    text = read_text(file)
-    try:
-        return server_tables(jsonc.loads(text), file), text
-    except json.JSONDecodeError as error:
-        hint = f"; {JSON_HINT}" if "escape" in error.msg else ""
-        raise ConfigError(error.msg + hint, file=str(file), line=error.lineno, column=error.colno) from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"cannot be read as JSON: {type(error).__name__}", file=str(file)) from error
-
-
-def read_text(file: Path) -> str:
-    """Return the text of a configuration file, without a byte order mark. Raises `ConfigError`."""
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", file=str(file)) from error
-    if len(raw) > MAX_FILE_BYTES:
-        raise ConfigError("is larger than 4 MiB", file=str(file))
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    else:
-        encoding = "utf-8-sig"
-    try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigError("is not UTF-8 text; save it as UTF-8", file=str(file), line=line) from error
-
-
-def parse_toml(text: str, file: Path) -> dict[str, Any]:
-    """Return the data of a `config.toml`; `file` is named in errors. Raises `ConfigError`."""
-    try:
-        # Inside a bot there may be the standard library alone (Python >= 3.11).
-        toml = import_module("tomli" if find_spec("tomli") else "tomllib")
-    except ImportError:
-        raise ConfigError("reading it needs the package tomli on Python 3.10", file=str(file)) from None
-    try:
-        parsed: dict[str, Any] = toml.loads(text)
-        return parsed
-    except ValueError as error:  # TOMLDecodeError of either
-        place = _POSITION.search(str(error))
-        message = _POSITION.sub("", str(error)).strip()
-        line, column = (int(place.group(1)), int(place.group(2))) if place else (len(text.splitlines()), 1)
-        lines = text.splitlines()
-        if 0 < line <= len(lines) and re.search(r'"[^"]*\\', lines[line - 1]):
-            message += f"; {BACKSLASH_HINT}"
-        raise ConfigError(message, file=str(file), line=line, column=column) from error
-    except RecursionError as error:
-        raise ConfigError("is nested too deeply", file=str(file)) from error
 
 
 class _Checker:
@@ -264,3 +198,22 @@ class _Checker:
             if one.count(":") != 1 or not all(one.split(":")):
                 self._warn("mcp.owners", f"'{one}' is no user: write <platform>:<id>, such as 'qq:10001'")
         return tuple(value)
+
+
+def misplaced_servers(tables: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line that says where it belongs for each server in another table than `[mcp.servers.<name>]`.
+
+    Others write `[mcpServers.a]`, `[mcp_servers.a]`, `[servers.a]`, or `[a]`.
+    """
+    for key, value in tables.items():
+        if _is_server(value):
+            yield f"{key}: not read; write [mcp.servers.{key}]"
+        elif isinstance(value, Mapping):
+            inner = value.get("servers")
+            held = inner if isinstance(inner, Mapping) else value
+            for name in (name for name, one in held.items() if _is_server(one)):
+                yield f"{key}.{name}: not read; write [mcp.servers.{name}]"
+
+
+def _is_server(value: object) -> bool:
+    return isinstance(value, Mapping) and any(isinstance(value.get(key), (str, list)) for key in ("command", "url"))

@@ -13,14 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import control
-from .entry_error import BACKSLASH_HINT, EntryError, NoTarget, kind
-from .entry_words import ALIASES, as_words, odd_keys
-from .identity import identity
-from .remote_entry import read_address, read_token, why_not_address, why_not_header, why_not_token
-from .rule_entry import read_callers, read_globs, read_patterns
-from .server_config import TRANSPORTS, Fault, ServerConfig, ToolRules, Transport
-from .text import redaction
+from ..text import redaction
+from .entry_values import (
+    address_objection,
+    header_objection,
+    read_address,
+    read_callers,
+    read_globs,
+    read_overrides,
+    read_patterns,
+    read_rates,
+    read_seconds,
+    read_token,
+    token_objection,
+)
+from .mistakes import ALIASES, BACKSLASH_HINT, EntryError, NoTarget, as_words, kind, odd_keys
+from .server_config import TRANSPORTS, Fault, RateLimits, ServerConfig, ToolRules, ToolSettings, Transport, identity
 from .variables import Expander, MissingVariable, near_references
 
 
@@ -196,7 +204,7 @@ class _Reader:
             checked[str(name)] = text = self.scalar(path, item)
             if key == "headers":
                 self._secrets |= redaction.header_secrets(text.strip())
-                self._judge(path, why_not_header(str(name), text))
+                self._judge(path, header_objection(str(name), text))
                 continue
             if not name or "=" in str(name) or "\0" in str(name):
                 self._judge(path, "is no name of a variable")
@@ -214,7 +222,7 @@ class _Reader:
         text = self.text(key, value)
         self._secrets |= redaction.url_secrets(text.strip())
         url = read_address(key, text)
-        self._judge(key, why_not_address(url))
+        self._judge(key, address_objection(url))
         return url
 
     def token(self, key: str, value: object) -> str:
@@ -222,17 +230,17 @@ class _Reader:
         self._secrets.add(text.strip())
         token = read_token(text)
         self._secrets.add(token)
-        self._judge(key, why_not_token(token))
+        self._judge(key, token_objection(token))
         return token
 
     def seconds(self, key: str, value: object) -> float:
-        return control.seconds(key, value)
+        return read_seconds(key, value)
 
-    def rates(self, key: str, value: object) -> control.RateLimits:
-        return control.read_rates(key, value)
+    def rates(self, key: str, value: object) -> RateLimits:
+        return read_rates(key, value)
 
-    def overrides(self, key: str, value: object) -> dict[str, control.ToolSettings]:
-        return control.read_overrides(key, value)
+    def overrides(self, key: str, value: object) -> dict[str, ToolSettings]:
+        return read_overrides(key, value)
 
     def count(self, key: str, value: object) -> int:
         least = 0 if key == "warm" else 1

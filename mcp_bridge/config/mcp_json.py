@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any
 
-from .errors import ConfigError
+from ..errors import ConfigError
 from .server_config import TRANSPORTS
 
 _ROOTS = ("mcpServers", "servers")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
-from .aio import Deadline
+from ..aio import Deadline
+from ..text import redaction
 from .command import LAUNCHERS, program_name
-from .control import RateLimits, ToolSettings
 
 MAX_CALL_FACTOR = 10
 """Default of `max_call_time`, in multiples of `call_timeout`."""
@@ -22,6 +23,35 @@ TRANSPORTS: Mapping[str, Transport] = {
     "streamable-http": "http",
     "streamableHttp": "http",
 }
+
+
+Visibility = Literal["visible", "deferred", "hidden"]
+"""Shown in every prompt; found by the model when it searches; not offered at all."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many calls within so many seconds."""
+
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RateLimits:
+    """How often a server may be called in one chat, and by one user. None: without limit."""
+
+    chat: Rate | None = None
+    user: Rate | None = None
+
+
+@dataclass(frozen=True)
+class ToolSettings:
+    """What the owner says of one tool; None where it is as all tools of its server are."""
+
+    description: str | None = None
+    call_timeout: float | None = None
+    visibility: Visibility | None = None
 
 
 @dataclass(frozen=True)
@@ -120,3 +150,11 @@ class ServerConfig:
     def settings(self, remote_name: str) -> ToolSettings:
         """Return what the owner says of a tool, by the server's own name for it."""
         return self.override.get(remote_name, ToolSettings())
+
+
+def identity(raw: Mapping[str, Any], config: ServerConfig) -> str:
+    """Describe the unexpanded entry without values of `env` and `headers`, userinfo and query."""
+    kept: dict[str, Any] = {key: raw[key] for key in ("command", "args", "cwd", "transport") if key in raw}
+    kept |= {key: sorted(map(str, raw[key])) for key in ("env", "headers") if raw.get(key)}
+    kept["url"] = redaction.public_url(str(raw.get("url", "")))
+    return json.dumps([config.name, kept, config.cwd], sort_keys=True, default=str)

@@ -1,0 +1,5 @@
+"""The owner's configuration: files of any program -> checked, frozen values with every mistake placed. Never writes."""
+
+from .bridge_config import BridgeConfig as BridgeConfig
+from .bridge_config import load_config as load_config
+from .bridge_config import parse_config as parse_config
