@@ -13,7 +13,6 @@ from ._version import __version__ as __version__
 if TYPE_CHECKING:
     from .bridge import Bridge as Bridge
     from .bridge import ServerStatus as ServerStatus
-    from .catalog import Tool as Tool
     from .clients import HttpStatefulClient as HttpStatefulClient
     from .clients import HttpStatelessClient as HttpStatelessClient
     from .clients import StdIOStatefulClient as StdIOStatefulClient
@@ -35,12 +34,13 @@ if TYPE_CHECKING:
     from .registry import MCPManager as MCPManager
     from .registry_config import MCPConfigLoader as MCPConfigLoader
     from .registry_config import MCPServerConfig as MCPServerConfig
-    from .result import Media as Media
-    from .result import ToolResult as ToolResult
     from .server_params import LocalServerParams as LocalServerParams
     from .server_params import RemoteServerParams as RemoteServerParams
     from .tool_def import ToolDef as ToolDef
     from .tool_function import MCPToolFunction as MCPToolFunction
+    from .tools.result import Media as Media
+    from .tools.result import ToolResult as ToolResult
+    from .tools.tool import Tool as Tool
     from .toolset import LocalMcpToolset as LocalMcpToolset
     from .toolset import McpToolset as McpToolset
     from .toolset import RemoteMcpToolset as RemoteMcpToolset
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Bridge": ".bridge",
     "ServerStatus": ".bridge",
-    "Tool": ".catalog",
+    "Tool": ".tools.tool",
     "HttpStatefulClient": ".clients",
     "HttpStatelessClient": ".clients",
     "StdIOStatefulClient": ".clients",
@@ -69,8 +69,8 @@ _HOME = {
     "MCPManager": ".registry",
     "MCPServerConfig": ".registry_config",
     "ToolDef": ".tool_def",
-    "Media": ".result",
-    "ToolResult": ".result",
+    "Media": ".tools.result",
+    "ToolResult": ".tools.result",
     "ServerConfig": ".config.server_config",
     "LocalMcpToolset": ".toolset",
     "LocalServerParams": ".server_params",

@@ -21,17 +21,17 @@ from .calls.ledger import Ledger
 from .calls.rate import RateLimiter
 from .calls.sending import Sending
 from .calls.trace import Trace
-from .catalog import Tool
 from .config.bridge_config import BridgeConfig
 from .config.rules import is_admitted
 from .errors import ToolNotFound
 from .process.guardian import Guardian
-from .result import ToolResult
 from .roster import Roster
 from .server import Server, State
 from .snapshot import default_data_dir
 from .text.redaction import Redactor
 from .toolbox import Toolbox
+from .tools.result import ToolResult
+from .tools.tool import Tool
 from .transport import Surroundings
 
 logger = logging.getLogger(__name__)

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from .hosts.agentscope import tool_function_class
 from .one_server import OneServer
-from .result import ToolResult
 from .server_params import KEPT_SESSION, checked_config_of_one
 from .tool_function import MCPToolFunction
+from .tools.result import ToolResult
 
 _TEXT_OPTIONS = ("encoding", "encoding_error_handler")  # agentscope's; MCP is UTF-8, and the rest is replaced
 _Stateful = TypeVar("_Stateful", bound="_StatefulClient")

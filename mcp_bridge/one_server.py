@@ -16,12 +16,12 @@ from enum import Enum
 from typing import Any
 
 from .bridge import ServerStatus
-from .catalog import Tool
 from .config.bridge_config import BridgeConfig
 from .errors import CallTimeout, McpSessionNotEstablishedError, ServerUnavailable
-from .result import ToolResult
 from .text.cleaning import clean_label, truncate
 from .thread import BridgeThread
+from .tools.result import ToolResult
+from .tools.tool import Tool
 
 logger = logging.getLogger(__name__)
 

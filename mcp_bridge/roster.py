@@ -12,10 +12,10 @@ from .approvals import Approvals
 from .config.bridge_config import BridgeConfig
 from .config.server_config import ServerConfig
 from .errors import ServerUnavailable
-from .naming import server_prefix
 from .pool import SpareBudget
 from .server import Server
 from .snapshot import Snapshots
+from .tools.names import server_prefix
 from .transport import Surroundings
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,6 @@ from typing import Literal
 
 from .aio import Backoff, happens, off_loop
 from .approvals import Approvals, Change
-from .catalog import Listing, list_tools, masked
 from .config.rules import idle_rules
 from .config.server_config import ServerConfig
 from .connection import Connection
@@ -20,8 +19,10 @@ from .kept_sessions import KeptSessions
 from .outstanding import ToolCall
 from .pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
 from .session import FreshSessions, Sessions
+from .sessions.listing import list_tools
 from .snapshot import Snapshots
 from .text.cleaning import clean_label, truncate
+from .tools.tool import Listing, masked
 from .transport import Route, Surroundings
 
 logger = logging.getLogger(__name__)

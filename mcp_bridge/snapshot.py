@@ -18,9 +18,9 @@ import secrets
 import sys
 from pathlib import Path
 
-from .catalog import Listing, parse_tools
 from .config.server_config import ServerConfig
 from .text import json_text
+from .tools.tool import Listing, parse_tools
 from .whole_file import clear, create_whole, write_whole
 
 logger = logging.getLogger(__name__)

@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 from .bridge import Bridge, ServerStatus
 from .calls.confirmation import Confirm
 from .calls.ledger import Ledger
-from .catalog import Tool
 from .config.bridge_config import BridgeConfig
 from .errors import ServerUnavailable
-from .result import ToolResult
+from .tools.result import ToolResult
+from .tools.tool import Tool
 
 _Given = TypeVar("_Given")
 logger = logging.getLogger(__name__)

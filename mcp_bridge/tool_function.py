@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from .blocks import ToolResponse, readable_content
-from .catalog import Tool
 from .errors import BridgeError
-from .result import ToolResult
-from .schema import rename_parameters
-from .telling import tell_error, tell_result
+from .tools.failure_text import tell_error, tell_result
+from .tools.result import ToolResult
+from .tools.schema.shown import rename_parameters
+from .tools.tool import Tool
 
 if TYPE_CHECKING:
     from ._sdk import CallToolResult

@@ -14,14 +14,14 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from .catalog import Tool
 from .config.bridge_config import BridgeConfig
 from .errors import BridgeError, ServerUnavailable
-from .naming import assign_names
 from .one_server import OneServer, ToolsetState
 from .server_params import KEPT_SESSION, LocalServerParams, RemoteServerParams, config_of_one, local_entry, remote_entry
 from .signature import ToolFunction, make_function
-from .telling import tell_error, tell_result
+from .tools.failure_text import tell_error, tell_result
+from .tools.names import assign_names
+from .tools.tool import Tool
 
 _Params = TypeVar("_Params")
 _Toolset = TypeVar("_Toolset", bound="McpToolset[Any]")

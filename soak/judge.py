@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mcp_bridge.errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound
-from mcp_bridge.result import ToolResult
+from mcp_bridge.tools.result import ToolResult
 
 from .fleet import Rules
 

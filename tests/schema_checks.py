@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator
 
-from mcp_bridge.schema import show
+from mcp_bridge.tools.schema.shown import show
 
 EMPTY = {"type": "object", "properties": {}}
 TYPES = {"string", "integer", "number", "boolean", "object", "array", "null"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bridge.arguments import ArgumentsError, parse_arguments, repair_arguments
+from mcp_bridge.tools.arguments.repair import ArgumentsError, parse_arguments, repair_arguments
 
 STRICT = {
     "type": "object",

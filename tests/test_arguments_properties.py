@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcp_bridge import arguments as room
-from mcp_bridge.arguments import ArgumentsError, fits_at_a_glance, parse_arguments, repair_arguments
+from mcp_bridge.tools.arguments import repair as room
+from mcp_bridge.tools.arguments.repair import ArgumentsError, fits_at_a_glance, parse_arguments, repair_arguments
 
 from .test_arguments import STRICT
 

@@ -17,10 +17,10 @@ from mcp_bridge import Bridge, CallTimeout, PermissionDenied, ServerUnavailable,
 from mcp_bridge.calls import Call, Proceed
 from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, Ledger
 from mcp_bridge.calls.rate import RateLimiter
-from mcp_bridge.catalog import RemoteTool, present
 from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
 from mcp_bridge.errors import RateLimited
-from mcp_bridge.telling import tell_error
+from mcp_bridge.tools.failure_text import tell_error
+from mcp_bridge.tools.tool import RemoteTool, present
 
 from .conftest import odd
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_bridge.blocks import readable_content
-from mcp_bridge.result import convert
+from mcp_bridge.tools.result import convert
 
 from .odd_client import call, stdio, texts
 from .servers.shapes import BODIES, PNG, WAV

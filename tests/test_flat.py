@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.schema import show
-from mcp_bridge.schema.flat import MAX_SHAPE_CHARS, FlatParameter, flatten, unflatten
+from mcp_bridge.tools.schema.flat import MAX_SHAPE_CHARS, FlatParameter, flatten, unflatten
+from mcp_bridge.tools.schema.shown import show
 
 SCALARS = st.sampled_from(["string", "integer", "number", "boolean"])
 JSON = st.recursive(

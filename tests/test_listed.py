@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.arguments import repair_arguments
-from mcp_bridge.arguments.types import Listed
 from mcp_bridge.text.json_values import same_json
+from mcp_bridge.tools.arguments.listed import Listed
+from mcp_bridge.tools.arguments.repair import repair_arguments
 
 TEXT: Any = {"type": "string"}
 members = st.lists(

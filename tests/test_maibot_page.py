@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from mcp_bridge import Media, load_config
-from mcp_bridge.catalog import RemoteTool, present
 from mcp_bridge.config.bridge_config import parse_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.hosts.base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
@@ -23,6 +22,7 @@ from mcp_bridge.hosts.maibot_switches import Switches
 from mcp_bridge.hosts.maibot_tool import MaiBotTool, declare, shown_names
 from mcp_bridge.hosts.maibot_words import TEXTS, Words
 from mcp_bridge.hosts.prompt_cost import estimate_tokens
+from mcp_bridge.tools.tool import RemoteTool, present
 
 from .conftest import odd, until
 from .office import named_tool, office

@@ -8,8 +8,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.catalog import RemoteTool
-from mcp_bridge.naming import assign_names, plain_name
+from mcp_bridge.tools.names import assign_names, plain_name
+from mcp_bridge.tools.tool import RemoteTool
 
 LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 texts = (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.result import NO_OUTPUT, NO_REASON, convert
+from mcp_bridge.tools.result import NO_OUTPUT, NO_REASON, convert
 
 PNG = b"\x89PNG\r\n\x1a\n123"
 json_values = st.recursive(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_bridge.schema import UnusableSchema, rename_parameters, show
+from mcp_bridge.tools.schema.shown import UnusableSchema, rename_parameters, show
 
 from .schema_checks import EMPTY, assert_sendable, shown
 

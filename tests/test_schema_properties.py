@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcp_bridge.schema import rename_parameters, show
-from mcp_bridge.schema.strict import ALLOWED
+from mcp_bridge.tools.schema.shown import rename_parameters, show
+from mcp_bridge.tools.schema.strict import ALLOWED
 
 from .schema_checks import TYPES, assert_sendable, schemas_in
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_bridge.schema import MAX_JSON_CHARS, show
+from mcp_bridge.tools.schema.shown import MAX_JSON_CHARS, show
 
 from .schema_checks import follow, shown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_bridge.arguments import repair_arguments
+from mcp_bridge.tools.arguments.repair import repair_arguments
 
 from .schema_checks import shown
 

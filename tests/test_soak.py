@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from mcp_bridge.errors import CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound
-from mcp_bridge.result import ToolResult
+from mcp_bridge.tools.result import ToolResult
 from soak.fleet import MARK_VARIABLE, Fleet, Rules
 from soak.judge import KEPT_FAULTS, KEPT_KINDS, Call, Judge
 from soak.memory import MIB, Memory

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_bridge.blocks import readable_content
-from mcp_bridge.result import convert
+from mcp_bridge.tools.result import convert
 
 
 def text_of(text: str, structured: Any) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ..catalog import Tool
 from ..config.server_config import ServerConfig
-from ..result import ToolResult
+from ..tools.result import ToolResult
+from ..tools.tool import Tool
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from ..config.rules import matches
 from ..errors import PermissionDenied
-from ..result import ToolResult
+from ..tools.result import ToolResult
 from .call import Call, Proceed
 
 Confirm = Callable[[Call], Awaitable[bool]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..arguments import ArgumentsError, parse_arguments
 from ..config.rules import is_admitted
 from ..errors import PermissionDenied
-from ..result import ToolResult, error_result
+from ..tools.arguments.repair import ArgumentsError, parse_arguments
+from ..tools.result import ToolResult, error_result
 from .call import Call, Proceed
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..config.server_config import Rate
 from ..errors import RateLimited
-from ..result import ToolResult
+from ..tools.result import ToolResult
 from .call import Call, Proceed
 
 MAX_CALLERS = 4096

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..errors import CallTimeout, NotSent, RpcError, ServerUnavailable, SessionExpired, SessionRefused
 from ..outstanding import ToolCall
-from ..result import ToolResult, convert, error_result
 from ..server import Server
+from ..tools.result import ToolResult, convert, error_result
 from .call import Call
 
 UNAUTHORIZED = 401

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable
-from ..result import ToolResult
 from ..text import json_text
 from ..text.cleaning import clean_label, truncate
+from ..tools.result import ToolResult
 from .call import Call, Proceed
 from .ledger import CallRecord, Ledger, Outcome
 from .spans import start_span

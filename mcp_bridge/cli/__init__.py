@@ -23,11 +23,11 @@ from ..bridge import Bridge
 from ..config.bridge_config import BridgeConfig, load_config
 from ..config.rules import spelled_out
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
-from ..naming import server_prefix
-from ..result import Media, ToolResult
 from ..snapshot import bot_data_dir
 from ..text import json_text
 from ..text.redaction import Redactor, masked_value
+from ..tools.names import server_prefix
+from ..tools.result import Media, ToolResult
 from .log import set_up_log
 from .options import UsageError, parser
 from .report import Report

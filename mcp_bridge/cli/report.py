@@ -10,12 +10,12 @@ from typing import Any
 
 from ..approvals import Change
 from ..bridge import ServerStatus
-from ..catalog import Tool
 from ..errors import BridgeError
 from ..hosts.openai import Answer
-from ..result import Media, ToolResult
 from ..text import json_text
 from ..text.cleaning import clean_label, clean_text, truncate
+from ..tools.result import Media, ToolResult
+from ..tools.tool import Tool
 
 DESCRIPTION_CHARS = 60
 _COLOURS = {"ready": "green", "added": "green", "failed": "red", "disabled": "dim", "skipped": "dim"}

@@ -12,15 +12,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from ..catalog import Listing, list_tools, masked
 from ..config.server_config import ServerConfig
 from ..connection import Connection
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
-from ..naming import server_prefix
 from ..pool import SessionPool
 from ..process.environment import plan_launch, same_named
+from ..sessions.listing import list_tools
 from ..text.cleaning import clean_label, truncate
 from ..text.redaction import public_url
+from ..tools.names import server_prefix
+from ..tools.tool import Listing, masked
 from ..transport import Route, Surroundings
 from ..wire.channel import Asides
 from ..wire.proxy import proxy_for

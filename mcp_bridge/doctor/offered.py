@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..approvals import Approvals
-from ..catalog import Listing
 from ..config.bridge_config import BridgeConfig
 from ..config.rules import idle_rules, is_offered
 from ..config.server_config import ServerConfig
-from ..naming import assign_names
 from ..snapshot import Snapshots
 from ..text.cleaning import clean_label
 from ..toolbox import Toolbox
+from ..tools.names import assign_names
+from ..tools.tool import Listing
 from .examination import Examination
 from .words import Words
 

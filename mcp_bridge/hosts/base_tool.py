@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
-from ..catalog import Tool
 from ..errors import BridgeError
-from ..naming import sanitize
-from ..result import ToolResult
-from ..schema import rename_parameters
-from ..schema.flat import FlatParameter, flatten, unflatten
-from ..telling import tell_error, tell_result
+from ..tools.failure_text import tell_error, tell_result
+from ..tools.names import sanitize
+from ..tools.result import ToolResult
+from ..tools.schema.flat import FlatParameter, flatten, unflatten
+from ..tools.schema.shown import rename_parameters
+from ..tools.tool import Tool
 
 MAX_CALL_SECONDS = 120.0
 """Most that `max_call_time` is by default inside a bot: people in a chat do not wait longer."""

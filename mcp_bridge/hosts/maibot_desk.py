@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from ..bridge import ServerStatus
 from ..calls.ledger import Figures, Ledger
-from ..catalog import Tool
 from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable, ToolNotFound
-from ..telling import tell_result
 from ..thread import BridgeThread
+from ..tools.failure_text import tell_result
+from ..tools.tool import Tool
 from .maibot_switches import Switches
 from .maibot_words import Words
 

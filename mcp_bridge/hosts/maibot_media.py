@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from ..result import Media
+from ..tools.result import Media
 
 logger = logging.getLogger(__name__)
 

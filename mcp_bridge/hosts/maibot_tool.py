@@ -6,11 +6,11 @@ import base64
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..catalog import Tool
 from ..config.rules import matches
 from ..config.server_config import ServerConfig
-from ..result import Media, ToolResult
 from ..text import json_text
+from ..tools.result import Media, ToolResult
+from ..tools.tool import Tool
 from .base_tool import BaseTool
 from .maibot_media import MAX_SENT, SEND_SECONDS
 

@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..catalog import Tool
 from ..errors import BridgeError
-from ..result import ToolResult
-from ..telling import tell_error, tell_result
+from ..tools.failure_text import tell_error, tell_result
+from ..tools.result import ToolResult
+from ..tools.tool import Tool
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_ROUNDS = 10

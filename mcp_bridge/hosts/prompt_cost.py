@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from ..catalog import Tool
+from ..tools.tool import Tool
 
 _ASCII_CHARS_PER_TOKEN = 4
 """English and JSON; other scripts take about a token for each character (an estimate: models differ)."""

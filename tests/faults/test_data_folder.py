@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge
-from mcp_bridge.catalog import Listing, RemoteTool
 from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.snapshot import SALT_BYTES, Snapshots
+from mcp_bridge.tools.tool import Listing, RemoteTool
 from mcp_bridge.whole_file import LEFT_SECONDS
 
 from ..test_snapshot import config_in

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from ..text.json_values import Copier
+from ...text.json_values import Copier
 from .clean import Cleaner, TooLarge
 from .merge import merge_object
 from .names import assign, property_names, rename, restore

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ..arguments.types import convert
-from ..text.cleaning import clean_label, truncate
-from ..text.json_values import DROPPED, MAX_DEPTH
+from ...text.cleaning import clean_label, truncate
+from ...text.json_values import DROPPED, MAX_DEPTH
 from .clean import with_notes
+from .convert import convert
 from .keywords import IN_PLACE_LISTS, IN_PLACE_SINGLES, map_subschemas, subschemas
 from .merge import resolve
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...text.json_values import json_type, same_json
 from ..schema.keywords import type_words
 from ..schema.refs import References
-from ..text.json_values import json_type, same_json
-from .types import Listed
+from .listed import Listed
 
 MAX_STEPS: Final = 100_000
 """Schemas applied to the values of one call: definitions that name each other twice would never end.

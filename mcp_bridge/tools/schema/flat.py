@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from ..arguments.types import convert
-from ..text.cleaning import truncate
-from ..text.json_values import DROPPED
+from ...text.cleaning import truncate
+from ...text.json_values import DROPPED
+from .convert import convert
 from .strict import ANY_VALUE
 
 FlatKind = Literal["string", "integer", "number", "boolean"]

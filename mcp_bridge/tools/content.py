@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .text.json_values import MAX_DEPTH
+from ..text.json_values import MAX_DEPTH
 
 KINDS = ("text", "image", "audio", "resource", "resource_link")
 """The types of block of the protocol (schema 2025-11-25, `ContentBlock`)."""

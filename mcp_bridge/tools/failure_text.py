@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .errors import BridgeError, CallTimeout, PermissionDenied, RateLimited, ServerUnavailable, ToolNotFound
+from ..errors import BridgeError, CallTimeout, PermissionDenied, RateLimited, ServerUnavailable, ToolNotFound
 from .result import ToolResult
 
 _ADVICE: Mapping[type[BridgeError], str] = {

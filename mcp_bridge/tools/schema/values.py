@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..text.cleaning import clean_label, truncate
-from ..text.json_values import DROPPED
+from ...text.cleaning import clean_label, truncate
+from ...text.json_values import DROPPED
 
 MAX_ENUM: Final = 500
 """Values of one `enum` that are shown; the description tells how many more there are."""

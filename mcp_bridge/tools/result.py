@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from .content_block import is_told, numbered, repeated_blocks, standard_block, without_base64
-from .text import json_text
-from .text.cleaning import clean_label, clean_text, cut_middle, truncate
+from ..text import json_text
+from ..text.cleaning import clean_label, clean_text, cut_middle, truncate
+from .content import is_told, numbered, repeated_blocks, standard_block, without_base64
 
 NO_OUTPUT = "(no output)"
 NO_REASON = "The tool failed without giving a reason."

@@ -16,8 +16,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..text.cleaning import clean_label, truncate
-from ..text.json_values import json_type, same_json
+from ...text.cleaning import clean_label, truncate
+from ...text.json_values import json_type, same_json
 from .clean import MAX_NODES, TooLarge, with_notes
 from .keywords import BY_TYPE
 from .merge import merge_object, resolve

@@ -9,9 +9,9 @@ import re
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from ..text.cleaning import clean_label, truncate
-from ..text.json_values import DROPPED, json_type
-from . import values as values
+from ...text.cleaning import clean_label, truncate
+from ...text.json_values import DROPPED, json_type
+from . import values
 from .keywords import BY_TYPE, LISTS, MAPS, REFERENCES, SINGLES, keywords_of, type_word, type_words
 from .refs import References
 

@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...text.cleaning import clean_label, truncate
+from ...text.json_values import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
+from ..schema.convert import MAX_ENCODINGS, convert
 from ..schema.keywords import type_words
-from ..text.cleaning import clean_label, truncate
-from ..text.json_values import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
 from .fit import Checker, OutOfSteps
-from .types import MAX_ENCODINGS, convert, enum_member
+from .listed import enum_member
 
 _FENCE: Final = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)\s*```", re.DOTALL)
 _LIST_TEXT: Final = re.compile(

@@ -1,0 +1,1 @@
+"""MCP sessions: `initialize`, requests with limits, cancellation; which session a call gets. Re-exports nothing."""

@@ -1,0 +1,7 @@
+"""JSON Schema of a tool -> the schema that a model is shown."""
+
+from .shown import Profile as Profile
+from .shown import ShownSchema as ShownSchema
+from .shown import UnusableSchema as UnusableSchema
+from .shown import rename_parameters as rename_parameters
+from .shown import show as show
