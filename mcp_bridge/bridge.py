@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any
 
 from .aio import happens, off_loop
-from .approvals import Change
 from .calls import Call, Middleware
 from .calls import around as chain
 from .calls.confirmation import Confirm, Confirmation
@@ -27,7 +26,8 @@ from .errors import ToolNotFound
 from .process.guardian import Guardian
 from .roster import Roster
 from .server import Server, State
-from .snapshot import default_data_dir
+from .store.approvals import Change
+from .store.data_dir import default_data_dir
 from .text.redaction import Redactor
 from .toolbox import Toolbox
 from .tools.result import ToolResult

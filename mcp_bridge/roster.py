@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from .aio import happens
-from .approvals import Approvals
 from .config.bridge_config import BridgeConfig
 from .config.server_config import ServerConfig
 from .errors import ServerUnavailable
 from .pool import SpareBudget
 from .server import Server
-from .snapshot import Snapshots
+from .store.approvals import Approvals
+from .store.catalogue import Snapshots
 from .tools.names import server_prefix
 from .transport import Surroundings
 

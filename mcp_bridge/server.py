@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from typing import Literal
 
 from .aio import Backoff, happens, off_loop
-from .approvals import Approvals, Change
 from .config.rules import idle_rules
 from .config.server_config import ServerConfig
 from .connection import Connection
@@ -20,7 +19,8 @@ from .outstanding import ToolCall
 from .pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
 from .session import FreshSessions, Sessions
 from .sessions.listing import list_tools
-from .snapshot import Snapshots
+from .store.approvals import Approvals, Change
+from .store.catalogue import Snapshots
 from .text.cleaning import clean_label, truncate
 from .tools.tool import Listing, masked
 from .transport import Route, Surroundings

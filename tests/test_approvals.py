@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, ToolNotFound, load_config
-from mcp_bridge.approvals import Approvals
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.snapshot import bot_data_dir, note_bot
+from mcp_bridge.store.approvals import Approvals
+from mcp_bridge.store.data_dir import bot_data_dir, note_bot
 from mcp_bridge.tools.tool import parse_tools
 
 from .conftest import odd, until

@@ -55,15 +55,15 @@ def test_a_read_only_file_and_a_missing_folder_are_told(ready: tuple[Path, Path]
 
 def test_what_an_editor_saved_meanwhile_is_not_lost(ready: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     source, config = ready
-    from mcp_bridge import config_file
+    from mcp_bridge.store import config_toml
 
-    slow: Callable[..., str] = config_file.extended
+    slow: Callable[..., str] = config_toml.extended
 
     def saved_meanwhile(*arguments: Any) -> str:
         config.write_text("# saved\n")
         return slow(*arguments)
 
-    monkeypatch.setattr(config_file, "extended", saved_meanwhile)
+    monkeypatch.setattr(config_toml, "extended", saved_meanwhile)
     with pytest.raises(ConfigError, match="has changed meanwhile"):
         take_in(source, config)
     assert config.read_text() == "# saved\n"
@@ -85,7 +85,7 @@ def test_without_tomlkit_the_command_says_how_to_get_it(
     ready: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, config = ready
-    for module in ("mcp_bridge.toml_addition", "mcp_bridge.config_file"):
+    for module in ("mcp_bridge.store.config_toml", "mcp_bridge.store.config_toml"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "tomlkit", None)
     with pytest.raises(UsageError, match=r"pip install 'tomlkit>=0\.13'"):

@@ -12,7 +12,7 @@ import pytest
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.snapshot import Snapshots
+from mcp_bridge.store.catalogue import Snapshots
 from mcp_bridge.thread import BridgeThread
 from mcp_bridge.tools.tool import Listing, RemoteTool
 

@@ -23,7 +23,7 @@ from ..bridge import Bridge
 from ..config.bridge_config import BridgeConfig, load_config
 from ..config.rules import spelled_out
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
-from ..snapshot import bot_data_dir
+from ..store.data_dir import bot_data_dir
 from ..text import json_text
 from ..text.redaction import Redactor, masked_value
 from ..tools.names import server_prefix

@@ -11,7 +11,7 @@ from ..config.bridge_config import BridgeConfig
 from ..doctor import diagnose, file_objection, longest_wait
 from ..doctor.steps import Diagnosis, Step
 from ..doctor.words import Words
-from ..snapshot import bot_data_dir, default_data_dir
+from ..store.data_dir import bot_data_dir, default_data_dir
 from ..text.language import system_language
 from ..text.redaction import Redactor
 from .report import Report

@@ -27,7 +27,7 @@ def run(source: Path, config: Path, report: Report) -> None:
     `config` is then as it was.
     """
     try:
-        from ..config_file import ConfigFile
+        from ..store.config_toml import ConfigFile
     except ImportError:
         raise UsageError("import needs the package tomlkit: pip install 'tomlkit>=0.13'") from None
     source = Path(os.path.expanduser(source)).absolute()

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..approvals import Change
 from ..bridge import ServerStatus
 from ..errors import BridgeError
 from ..hosts.openai import Answer
+from ..store.approvals import Change
 from ..text import json_text
 from ..text.cleaning import clean_label, clean_text, truncate
 from ..tools.result import Media, ToolResult

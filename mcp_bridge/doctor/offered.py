@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..approvals import Approvals
 from ..config.bridge_config import BridgeConfig
 from ..config.rules import idle_rules, is_offered
 from ..config.server_config import ServerConfig
-from ..snapshot import Snapshots
+from ..store.approvals import Approvals
+from ..store.catalogue import Snapshots
 from ..text.cleaning import clean_label
 from ..toolbox import Toolbox
 from ..tools.names import assign_names

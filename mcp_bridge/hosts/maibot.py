@@ -19,9 +19,9 @@ from typing import Any
 
 from ..config.bridge_config import BridgeConfig, parse_config
 from ..errors import ConfigError
-from ..snapshot import note_bot
+from ..store.atomic_file import write_whole
+from ..store.data_dir import note_bot
 from ..thread import BridgeThread
-from ..whole_file import write_whole
 from .base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from .maibot_desk import Desk
 from .maibot_media import send_media

@@ -148,7 +148,7 @@ class OwnerPage:
         if bool(command.strip()) == bool(url.strip()):
             return words("page.target")
         try:
-            from ..config_file import ConfigFile
+            from ..store.config_toml import ConfigFile
         except ImportError:
             return words("page.tomlkit")
         entry = _entry(command.strip(), url.strip(), bearer.strip(), env)

@@ -17,9 +17,10 @@ import pytest
 from mcp_bridge import Bridge
 from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.snapshot import SALT_BYTES, Snapshots
+from mcp_bridge.store.atomic_file import LEFT_SECONDS
+from mcp_bridge.store.catalogue import Snapshots
+from mcp_bridge.store.entry_files import SALT_BYTES
 from mcp_bridge.tools.tool import Listing, RemoteTool
-from mcp_bridge.whole_file import LEFT_SECONDS
 
 from ..test_snapshot import config_in
 

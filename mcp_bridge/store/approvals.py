@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .config.server_config import ServerConfig
-from .snapshot import EntryFiles
-from .text import json_text
-from .text.cleaning import clean_label, truncate
-from .tools.tool import Listing, RemoteTool
+from ..config.server_config import ServerConfig
+from ..text import json_text
+from ..text.cleaning import clean_label, truncate
+from ..tools.tool import Listing, RemoteTool
+from .entry_files import EntryFiles
 
 logger = logging.getLogger(__name__)
 
