@@ -14,11 +14,9 @@ from typing import Any
 from .aio import happens, off_loop
 from .calls import Call, Middleware
 from .calls import around as chain
-from .calls.confirmation import Confirm, Confirmation
-from .calls.gate import permit, repair_call
 from .calls.ledger import Ledger
-from .calls.rate import RateLimiter
 from .calls.sending import Sending
+from .calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
 from .calls.trace import Trace
 from .config.bridge_config import BridgeConfig
 from .config.rules import is_admitted

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .bridge import Bridge, ServerStatus
-from .calls.confirmation import Confirm
 from .calls.ledger import Ledger
+from .calls.stages import Confirm
 from .config.bridge_config import BridgeConfig
 from .errors import ServerUnavailable
 from .tools.result import ToolResult

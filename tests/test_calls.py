@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp_bridge import Bridge, CallTimeout, PermissionDenied, ServerUnavailable, ToolResult, load_config
 from mcp_bridge.calls import Call, Proceed
 from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, Ledger
-from mcp_bridge.calls.rate import RateLimiter
+from mcp_bridge.calls.stages import RateLimiter
 from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
 from mcp_bridge.errors import RateLimited
 from mcp_bridge.tools.failure_text import tell_error

@@ -6,7 +6,10 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from ..errors import BridgeError, CallTimeout, PermissionDenied, ServerUnavailable
@@ -15,7 +18,6 @@ from ..text.cleaning import clean_label, truncate
 from ..tools.result import ToolResult
 from .call import Call, Proceed
 from .ledger import CallRecord, Ledger, Outcome
-from .spans import start_span
 
 logger = logging.getLogger(__name__)
 
@@ -98,3 +100,47 @@ def _line(record: CallRecord) -> str:
 def _quoted(value: object) -> str:
     text = clean_label(str(value))
     return text if text and _PLAIN.issuperset(text) else json.dumps(text, ensure_ascii=False)
+
+
+class Span:
+    """A span that is being recorded, or nothing where OpenTelemetry is not installed."""
+
+    def __init__(self, span: Any = None) -> None:
+        self._span = span
+
+    def end(self, outcome: str) -> None:
+        """Say how the call ended."""
+        if self._span is not None and outcome != "ok":
+            self._span.set_attribute("error.type", outcome)
+            self._span.set_status(_api().StatusCode.ERROR)
+
+
+@contextmanager
+def start_span(server: str, tool: str) -> Iterator[Span]:
+    """Record a span around a call."""
+    api = _api()
+    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):  # nobody records anything
+        yield Span()
+        return
+    attributes = {
+        "mcp.method.name": "tools/call",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": tool,
+        "mcp_bridge.server": server,
+    }
+    tracer = api.get_tracer("mcp_bridge")
+    kind = api.SpanKind.CLIENT
+    # What failed is in `error.type`; an exception's text could hold what a chat must not spread.
+    with tracer.start_as_current_span(
+        f"tools/call {tool}", kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as span:
+        yield Span(span)
+
+
+@cache
+def _api() -> Any:
+    """Return `opentelemetry.trace`, None if it is not installed."""
+    try:
+        return import_module("opentelemetry.trace")
+    except ImportError:
+        return None

@@ -1,1 +1,1 @@
-"""Tools as values: parsed, named, shown to a model (`schema/`), called with repaired arguments (`arguments/`), results as text. Pure."""
+"""Tools as values: parsed, named, shown to a model, called with repaired arguments, their results as text. Pure."""
