@@ -57,7 +57,7 @@ async def by_sdk(job: dict[str, Any]) -> float:
 
 
 def _launch(server: Any) -> Any:
-    from mcp_bridge.process.environment import plan_launch
+    from mcp_bridge.transport.stdio.launch import plan_launch
 
     return plan_launch(server)
 

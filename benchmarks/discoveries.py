@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from time import perf_counter
 
-from mcp_bridge.process.environment import Launch
+from mcp_bridge.transport.stdio.launch import Launch
 
 from .errors import BenchmarkError
 from .handwritten import HandwrittenSession

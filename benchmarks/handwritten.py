@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_bridge.process.environment import Launch
+from mcp_bridge.transport.stdio.launch import Launch
 
 from .errors import BenchmarkError
 

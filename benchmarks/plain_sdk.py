@@ -11,7 +11,7 @@ from typing import Any
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from mcp_bridge.process.environment import Launch
+from mcp_bridge.transport.stdio.launch import Launch
 
 from .errors import BenchmarkError
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from time import perf_counter
 
 from mcp_bridge.bridge import Bridge
-from mcp_bridge.process.environment import Launch
+from mcp_bridge.transport.stdio.launch import Launch
 
 from .children import run_child
 from .discoveries import list_by_hand, list_with_sdk, list_with_sdk_in_turn

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bridge.config.bridge_config import BridgeConfig, parse_config
-from mcp_bridge.process.environment import Launch, plan_launch
+from mcp_bridge.transport.stdio.launch import Launch, plan_launch
 
 from .errors import BenchmarkError
 

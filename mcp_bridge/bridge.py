@@ -21,7 +21,6 @@ from .calls.trace import Trace
 from .config.bridge_config import BridgeConfig
 from .config.rules import is_admitted
 from .errors import ToolNotFound
-from .process.guardian import Guardian
 from .roster import Roster
 from .server import Server, State
 from .store.approvals import Change
@@ -30,7 +29,8 @@ from .text.redaction import Redactor
 from .toolbox import Toolbox
 from .tools.result import ToolResult
 from .tools.tool import Tool
-from .transport import Surroundings
+from .transport.route import Surroundings
+from .transport.stdio.guardian import Guardian
 
 logger = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ from .handshake import Agreement, initialize_params, let_roots_arrive, shake_han
 from .outstanding import ToolCall
 from .refusal import refusal
 from .text.cleaning import clean_label, truncate
-from .transport import ChannelOpener, Route, leads_elsewhere
-from .wire.channel import Asides, session_streams
-from .wire.greeting import greet
-from .wire.http_failure import root_cause
+from .transport.channel import Asides, session_streams
+from .transport.early_initialize import greet
+from .transport.http.failure import root_cause
+from .transport.route import ChannelOpener, Route, leads_elsewhere
 
 if TYPE_CHECKING:
     from mcp import ClientSession

@@ -14,8 +14,8 @@ from .config.server_config import ServerConfig
 from .errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
 from .outstanding import Outstanding, Request, ToolCall
 from .refusal import ends_session, meaning
-from .wire.channel import Asides, Channel
-from .wire.filter import Hooks, MessageFilter
+from .transport.channel import Asides, Channel
+from .transport.filter import Hooks, MessageFilter
 
 if TYPE_CHECKING:
     from mcp import ClientSession

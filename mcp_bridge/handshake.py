@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .errors import RpcError, ServerUnavailable
 from .text.cleaning import clean_label, truncate
-from .wire.filter import MessageFilter
+from .transport.filter import MessageFilter
 
 if TYPE_CHECKING:
     from mcp import ClientSession

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import RpcError
-from .wire.filter import alias
+from .transport.filter import alias
 
 if TYPE_CHECKING:
     from mcp import ClientSession

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .errors import BridgeError, Cause, RpcError, ServerUnavailable, SessionExpired, SessionRefused
 from .text.cleaning import clean_label, truncate
-from .wire.http_failure import failure_in
+from .transport.http.failure import failure_in
 
 _NOT_UNDERSTOOD = (-32601, -32602, -32022)
 """Errors to `initialize` of servers that speak only another protocol."""

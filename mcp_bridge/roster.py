@@ -16,7 +16,7 @@ from .server import Server
 from .store.approvals import Approvals
 from .store.catalogue import Snapshots
 from .tools.names import server_prefix
-from .transport import Surroundings
+from .transport.route import Surroundings
 
 logger = logging.getLogger(__name__)
 

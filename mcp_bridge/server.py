@@ -23,7 +23,7 @@ from .store.approvals import Approvals, Change
 from .store.catalogue import Snapshots
 from .text.cleaning import clean_label, truncate
 from .tools.tool import Listing, masked
-from .transport import Route, Surroundings
+from .transport.route import Route, Surroundings
 
 logger = logging.getLogger(__name__)
 

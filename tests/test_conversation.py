@@ -12,7 +12,7 @@ from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.conversation import Conversation
 from mcp_bridge.errors import CallTimeout, NotSent, ServerUnavailable
 from mcp_bridge.outstanding import Request, ToolCall
-from mcp_bridge.wire.channel import Asides
+from mcp_bridge.transport.channel import Asides
 
 LIMITS = Deadline(60, 60)
 

@@ -83,8 +83,8 @@ def test_every_test_that_a_page_names_exists(name: str) -> None:
 
 
 def test_the_variables_that_a_server_inherits_are_those_of_the_page() -> None:
-    from mcp_bridge.process import environment
+    from mcp_bridge.transport.stdio import launch
 
     text = text_of("docs/security.md")
-    for name in (*environment._SDK_POSIX, *environment._SDK_WINDOWS, *environment._OURS, *environment._PROXIES):
+    for name in (*launch._SDK_POSIX, *launch._SDK_WINDOWS, *launch._OURS, *launch._PROXIES):
         assert re.search(rf"\b{name}\b", text), name

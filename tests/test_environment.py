@@ -10,7 +10,7 @@ import pytest
 
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.errors import ServerUnavailable
-from mcp_bridge.process.environment import child_environment, find_program, plan_launch
+from mcp_bridge.transport.stdio.launch import child_environment, find_program, plan_launch
 
 
 def test_a_server_inherits_what_it_needs_and_none_of_the_bots_secrets() -> None:

@@ -14,10 +14,10 @@ from mcp_bridge.aio import Deadline
 from mcp_bridge.connection import Connection
 from mcp_bridge.errors import NotSent
 from mcp_bridge.outstanding import ToolCall
-from mcp_bridge.process.guardian import Guardian
 from mcp_bridge.text.redaction import Redactor
-from mcp_bridge.transport import Route, Surroundings
-from mcp_bridge.wire.channel import SMALL_BYTES
+from mcp_bridge.transport.channel import SMALL_BYTES
+from mcp_bridge.transport.route import Route, Surroundings
+from mcp_bridge.transport.stdio.guardian import Guardian
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, odd, until

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_bridge.wire.framing import EDGE_BYTES, Broken, LineBuffer, LineReader, TooLong, encode, parse_line
+from mcp_bridge.transport.framing import EDGE_BYTES, Broken, LineBuffer, LineReader, TooLong, encode, parse_line
 
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"text": "汉字\u2028\u0085"}}
 LINE = json.dumps(ANSWER, ensure_ascii=False).encode()

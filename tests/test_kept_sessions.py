@@ -16,8 +16,8 @@ from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.connection import Connection
 from mcp_bridge.pool import SessionPool
-from mcp_bridge.stdio import StdioChannel
-from mcp_bridge.wire.framing import Broken, Message
+from mcp_bridge.transport.framing import Broken, Message
+from mcp_bridge.transport.stdio.channel import StdioChannel
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, odd, until

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bridge.wire.filter import MessageFilter, alias
+from mcp_bridge.transport.filter import MessageFilter, alias
 
 REAL = {"content": [{"type": "text", "text": "real"}]}
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}

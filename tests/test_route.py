@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge import Bridge, ServerUnavailable, load_config, transport
+from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.process.environment import Launch
+from mcp_bridge.transport import route
+from mcp_bridge.transport.stdio.launch import Launch
 
 from .conftest import ODD_SERVER, odd
 
@@ -30,13 +31,13 @@ def write_program(file: Path, line: str) -> None:
 def plans(monkeypatch: pytest.MonkeyPatch) -> list[Launch]:
     """Return what has been worked out so far."""
     made: list[Launch] = []
-    plan = transport.plan_launch
+    plan = route.plan_launch
 
     def noted(config: ServerConfig) -> Launch:
         made.append(plan(config))
         return made[-1]
 
-    monkeypatch.setattr(transport, "plan_launch", noted)
+    monkeypatch.setattr(route, "plan_launch", noted)
     return made
 
 

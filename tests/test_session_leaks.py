@@ -14,9 +14,9 @@ import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.connection import Connection
-from mcp_bridge.process.server_process import ServerProcess
-from mcp_bridge.stdio import StdioChannel
-from mcp_bridge.wire.filter import MessageFilter
+from mcp_bridge.transport.filter import MessageFilter
+from mcp_bridge.transport.stdio.channel import StdioChannel
+from mcp_bridge.transport.stdio.process import ServerProcess
 
 from .conftest import GENEROUS, children, odd, until
 from .test_session import running, starts

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from mcp_bridge.process import spawn
-from mcp_bridge.process.environment import Launch
+from mcp_bridge.transport.stdio import spawn
+from mcp_bridge.transport.stdio.launch import Launch
 
 from .conftest import GENEROUS
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.wire.framing import Broken, parse_line
-from mcp_bridge.wire.sse import Event, EventReader
+from mcp_bridge.transport.framing import Broken, parse_line
+from mcp_bridge.transport.http.sse import Event, EventReader
 
 from .conftest import GENEROUS
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mcp_bridge import _sdk
 from mcp_bridge.errors import RpcError
-from mcp_bridge.wire.channel import session_streams
-from mcp_bridge.wire.filter import MessageFilter
-from mcp_bridge.wire.framing import Broken, LineReader, Message
+from mcp_bridge.transport.channel import session_streams
+from mcp_bridge.transport.filter import MessageFilter
+from mcp_bridge.transport.framing import Broken, LineReader, Message
 
 LIMIT = 2_000
 GENEROUS = 30.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge.trust import trusted
+from mcp_bridge.transport.http.certificates import trusted
 
 AUTHORITY = """\
 -----BEGIN CERTIFICATE-----

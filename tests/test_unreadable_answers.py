@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from mcp_bridge.wire.attribution import answered_id
-from mcp_bridge.wire.framing import Broken, LineBuffer, LineReader, Parsed, parse_line
-from mcp_bridge.wire.joined_lines import MOST_BYTES
+from mcp_bridge.transport.framing import Broken, LineBuffer, LineReader, Parsed, parse_line
+from mcp_bridge.transport.salvage import MOST_BYTES, answered_id
 
 ROWS = [{"id": 8}, {"a": 1, "id": 9}]
 LIMIT = 2**24

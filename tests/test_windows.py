@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mcp_bridge.process.environment import Launch
-from mcp_bridge.process.server_process import start_by_loop
-from mcp_bridge.process.tree import Job
-from mcp_bridge.process.windows_shim import is_shim, script_behind, unsafe_argument
+from mcp_bridge.transport.stdio.launch import Launch
+from mcp_bridge.transport.stdio.process import start_by_loop
+from mcp_bridge.transport.stdio.tree import Job
+from mcp_bridge.transport.stdio.windows_shim import is_shim, script_behind, unsafe_argument
 
 from .conftest import GENEROUS, ODD_SERVER
 

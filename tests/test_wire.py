@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.wire.filter import Hooks, MessageFilter, alias
-from mcp_bridge.wire.framing import Broken, is_message
+from mcp_bridge.transport.filter import Hooks, MessageFilter, alias
+from mcp_bridge.transport.framing import Broken, is_message
 
 
 def waiting(*ids: int, method: str = "tools/call", **more: Any) -> MessageFilter:

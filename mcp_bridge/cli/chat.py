@@ -19,7 +19,7 @@ from ..hosts.openai import Answer, StreamedMessage, collect, converse
 from ..text.cleaning import clean_label, clean_text, truncate
 from ..text.redaction import Redactor
 from ..thread import BridgeThread
-from ..wire.http_failure import is_loopback
+from ..transport.http.failure import is_loopback
 from .options import UsageError
 from .report import Report
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError
-from ..process.guardian import Guardian
 from ..text.redaction import Redactor
-from ..transport import Surroundings
+from ..transport.route import Surroundings
+from ..transport.stdio.guardian import Guardian
 from .examination import Examination
 from .host_file import host_objection
 from .offered import Offered

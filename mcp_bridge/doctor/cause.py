@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ..config.command import program_name
 from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
-from ..wire.channel import Asides
+from ..transport.channel import Asides
 from .last_words import understand
 from .steps import StepName
 

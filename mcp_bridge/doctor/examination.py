@@ -16,15 +16,15 @@ from ..config.server_config import ServerConfig
 from ..connection import Connection
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from ..pool import SessionPool
-from ..process.environment import plan_launch, same_named
 from ..sessions.listing import list_tools
 from ..text.cleaning import clean_label, truncate
 from ..text.redaction import public_url
 from ..tools.names import server_prefix
 from ..tools.tool import Listing, masked
-from ..transport import Route, Surroundings
-from ..wire.channel import Asides
-from ..wire.proxy import proxy_for
+from ..transport.channel import Asides
+from ..transport.http.addresses import proxy_for
+from ..transport.route import Route, Surroundings
+from ..transport.stdio.launch import plan_launch, same_named
 from .casebook import CASEBOOK
 from .cause import Case, case_of, case_of_list
 from .local_advice import CONTAINER

@@ -11,7 +11,7 @@ from ..errors import BridgeError, CallTimeout, RpcError
 from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from ..tools.tool import MAX_TOOLS, Listing, parse_tools
-from ..wire.pending import METHOD_NOT_FOUND
+from ..transport.correlation import METHOD_NOT_FOUND
 
 MAX_PAGES = 200
 """Pages of `tools/list` read from one server: a cursor that never ends must not hold us."""

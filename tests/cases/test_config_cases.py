@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, ConfigError, ServerUnavailable, load_config
-from mcp_bridge.process.environment import find_program
+from mcp_bridge.transport.stdio.launch import find_program
 
 from ..conftest import GENEROUS, ODD_SERVER, odd, until
 from .server_log import ServerLog

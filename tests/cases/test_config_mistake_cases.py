@@ -11,7 +11,7 @@ import pytest
 
 from mcp_bridge import BridgeConfig, ConfigError, load_config
 from mcp_bridge.config.rules import is_admitted, matches
-from mcp_bridge.process import environment
+from mcp_bridge.transport.stdio import launch
 
 Write = Callable[[str], Path]
 
@@ -225,4 +225,4 @@ def test_a_program_beside_the_bots_own_python_is_found(tmp_path: Path, monkeypat
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    assert environment.find_program("uvx", {"PATH": "", "HOME": "/nowhere"}, ".")[0] == str(program)
+    assert launch.find_program("uvx", {"PATH": "", "HOME": "/nowhere"}, ".")[0] == str(program)

@@ -17,12 +17,12 @@ import pytest
 from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge._sdk import httpx
 from mcp_bridge.connection import Connection
-from mcp_bridge.process.guardian import Guardian
 from mcp_bridge.text.redaction import Redactor
-from mcp_bridge.transport import Route, Surroundings
-from mcp_bridge.wire.http_failure import failure_in, from_exception
-from mcp_bridge.wire.http_guard import HttpGuard
-from mcp_bridge.wire.proxy import proxy_for
+from mcp_bridge.transport.http.addresses import proxy_for
+from mcp_bridge.transport.http.failure import failure_in, from_exception
+from mcp_bridge.transport.http.guard import HttpGuard
+from mcp_bridge.transport.route import Route, Surroundings
+from mcp_bridge.transport.stdio.guardian import Guardian
 
 from ..conftest import GENEROUS
 from ..servers.http_raw import Asked, raw_server

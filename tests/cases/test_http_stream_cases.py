@@ -12,7 +12,7 @@ import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge._sdk import httpx
-from mcp_bridge.wire.http_guard import HttpGuard
+from mcp_bridge.transport.http.guard import HttpGuard
 
 from ..conftest import GENEROUS
 from ..servers.http_raw import Asked, raw_server

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from mcp_bridge import Bridge, ToolResult, _sdk, load_config
-from mcp_bridge.wire.channel import session_streams
-from mcp_bridge.wire.filter import Hooks, MessageFilter
-from mcp_bridge.wire.framing import encode
+from mcp_bridge.transport.channel import session_streams
+from mcp_bridge.transport.filter import Hooks, MessageFilter
+from mcp_bridge.transport.framing import encode
 
 from ..conftest import odd
 from ..test_traffic import Scripted

@@ -11,11 +11,11 @@ from mcp_bridge import load_config
 from mcp_bridge.doctor.examination import Examination
 from mcp_bridge.doctor.offered import Offered
 from mcp_bridge.doctor.words import Words
-from mcp_bridge.process.guardian import Guardian
 from mcp_bridge.store.approvals import Approvals
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.tools.tool import Listing, RemoteTool
-from mcp_bridge.transport import Surroundings
+from mcp_bridge.transport.route import Surroundings
+from mcp_bridge.transport.stdio.guardian import Guardian
 
 from ..cases.remote import at, remote
 from ..conftest import odd

@@ -17,7 +17,7 @@ from mcp_bridge.doctor.last_words import understand
 from mcp_bridge.doctor.words import TEXTS, Words
 from mcp_bridge.errors import ServerUnavailable
 from mcp_bridge.text.language import system_language
-from mcp_bridge.wire.channel import Asides
+from mcp_bridge.transport.channel import Asides
 
 from ..conftest import odd
 from .examining import LANGUAGES, Write, entry, examine, failure

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from mcp_bridge.process.pipes import PipeWriter
+from mcp_bridge.transport.stdio.pipes import PipeWriter
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")

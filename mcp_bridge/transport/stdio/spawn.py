@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
-from .environment import Launch
+from .launch import Launch
 
 KILL_SECONDS = 1.0
 """How long the system may take to bury a process after SIGKILL."""

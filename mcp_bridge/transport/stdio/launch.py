@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..config.command import command_words, program_stem
-from ..config.server_config import ServerConfig
-from ..errors import ServerUnavailable
-from ..text.cleaning import clean_label
+from ...config.command import command_words, program_stem
+from ...config.server_config import ServerConfig
+from ...errors import ServerUnavailable
+from ...text.cleaning import clean_label
 from .windows_shim import is_shim, script_behind, unsafe_argument
 
 # What the official SDK hands on (mcp.client.stdio.DEFAULT_INHERITED_ENV_VARS).

@@ -19,9 +19,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from ..aio import happens
-from ..text.cleaning import CUT_MARK, clean_label, decoded, truncate
-from .environment import Launch
+from ...aio import happens
+from ...text.cleaning import CUT_MARK, clean_label, decoded, truncate
+from .launch import Launch
 from .pipes import LoopPipes, PipeReader, PipeWriter
 from .spawn import KILL_SECONDS, discard, spawn
 from .tree import ProcessTree, new_group, process_tree

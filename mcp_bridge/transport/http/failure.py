@@ -19,8 +19,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..errors import Cause
-from ..text.redaction import public_url
+from ...errors import Cause
+from ...text.redaction import public_url
 
 _MARK = f"mcp-bridge-{secrets.token_hex(8)}"
 CODE = -32000

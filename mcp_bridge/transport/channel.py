@@ -17,6 +17,7 @@ from .framing import Broken, Message, encode
 if TYPE_CHECKING:
     from .._sdk import Inward
 
+
 logger = logging.getLogger(__name__)
 
 DOUBT_SECONDS = 0.5

@@ -11,13 +11,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..text import json_text
 from ..text.cleaning import clean_label, truncate
+from .correlation import METHOD_NOT_FOUND, PARSE_ERROR, Pending, PendingRequests, is_nameless, request_number
 from .framing import Broken, Message
-from .pending import METHOD_NOT_FOUND, PARSE_ERROR, Pending, PendingRequests, is_nameless, request_number
-from .response import error_object, is_error, result_object
+from .responses import _accept_defaults, error_object, is_error, result_object
 
 logger = logging.getLogger(__name__)
 
@@ -226,45 +225,3 @@ class MessageFilter:
 def _shown(value: object, limit: int) -> str:
     """Return at most `limit` characters of something that a server says: no more is cleaned than can be shown."""
     return truncate(clean_label(str(value)[: limit * _UNCLEAN]), limit)
-
-
-def standard_form(message: Message, own_id: object, method: str) -> Message | None:
-    """Return a message as both majors of the SDK accept it over HTTP, None if it cannot be one.
-
-    `own_id` and `method` are those of the request that it came in answer to, if any.
-    """
-    request_id = message.get("id")
-    odd_id = isinstance(request_id, bool) or not isinstance(request_id, (int, str))
-    if isinstance(message.get("method"), str):
-        if "id" in message and odd_id:
-            return None
-        kept: Message = {key: value for key, value in message.items() if key in ("id", "method")}
-        if isinstance(message.get("params"), dict):
-            kept["params"] = message["params"]
-        return {"jsonrpc": "2.0", **kept}
-    if own_id is not None and (odd_id or str(request_id) == str(own_id)):
-        request_id, odd_id = own_id, False
-    if odd_id:
-        return None
-    if is_error(message):
-        return {"jsonrpc": "2.0", "id": request_id, "error": error_object(message.get("error"))}
-    result = result_object(message["result"], method)
-    if method == "initialize":  # the SDK 1.x reads the version only out of a complete one
-        info = result.get("serverInfo")
-        named = {"name": "server", "version": ""} | (info if isinstance(info, dict) else {})
-        capabilities = result.get("capabilities")
-        capabilities = capabilities if isinstance(capabilities, dict) else {}
-        result = {**result, "serverInfo": named, "capabilities": capabilities}
-    return {"jsonrpc": "2.0", "id": request_id, "result": result}
-
-
-def _accept_defaults(params: object) -> Message:
-    """Accept a form with the defaults that the server names for its fields (SEP-1034)."""
-    schema = params.get("requestedSchema") if isinstance(params, Mapping) else None
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    named = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
-    plain = {name: json_text.plain(default) for name, default in named.items()}
-    # What JSON cannot say (NaN) is no default.
-    content = {name: default for name, default in plain.items() if default is not None or named[name] is None}
-    return {"action": "accept", "content": content}

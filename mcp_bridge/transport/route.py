@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
-from . import _sdk_loader
-from .config.server_config import ServerConfig
-from .errors import ServerUnavailable
-from .process.environment import Launch, is_there, plan_launch
-from .process.guardian import Guardian
-from .stdio import open_stdio
-from .text.redaction import Redactor
-from .wire.channel import Channel
+from .. import _sdk_loader
+from ..config.server_config import ServerConfig
+from ..errors import ServerUnavailable
+from ..text.redaction import Redactor
+from .channel import Channel
+from .stdio.channel import open_stdio
+from .stdio.guardian import Guardian
+from .stdio.launch import Launch, is_there, plan_launch
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ def leads_elsewhere(error: ServerUnavailable) -> bool:
 
 @asynccontextmanager
 async def _http(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
-    remote = await _sdk_loader.bring("remote")
+    remote = await _sdk_loader.bring("transport.http.channel")
     async with remote.open_http(config, around.max_message_bytes) as channel:
         yield channel
 
 
 @asynccontextmanager
 async def _sse(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
-    remote = await _sdk_loader.bring("remote")
+    remote = await _sdk_loader.bring("transport.http.channel")
     async with remote.open_sse(config, around.max_message_bytes) as channel:
         yield channel
 

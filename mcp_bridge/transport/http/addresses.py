@@ -1,13 +1,14 @@
-"""Where a server sends a request to instead: read as far as it can be, and never out of its origin."""
+"""Where a request goes: redirects within an origin, proxies."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from .. import _sdk
-from ..text.redaction import public_url
-from .http_failure import phrase
+from ... import _sdk
+from ...text.redaction import public_url
+from .failure import is_loopback, phrase
 
 httpx = _sdk.httpx
 
@@ -36,3 +37,14 @@ def not_followed(response: Any) -> str:
         return f"redirected to another place, {place}; put that into url if it is right"
     where = "an address that cannot be read" if "location" in response.headers else "no address"
     return f"{phrase(response.status_code)} from {public_url(str(response.request.url))}, a redirect to {where}"
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy for an address, as the environment (on Windows and macOS also the system) says."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if is_loopback(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy

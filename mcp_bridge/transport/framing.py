@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..text.cleaning import clean_label, decoded, encodable, truncate
-from .attribution import EDGE_CHARS, answered_id
-from .joined_lines import JoinedLines
+from .salvage import EDGE_CHARS, JoinedLines, answered_id
 
 Message = dict[str, Any]
 

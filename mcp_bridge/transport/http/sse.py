@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..text.cleaning import decoded
-from .framing import TooLong, edges
+from ...text.cleaning import decoded
+from ..framing import TooLong, edges
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 

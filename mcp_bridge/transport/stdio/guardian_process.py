@@ -11,6 +11,8 @@ server is gone: whatever still carries this very mark is ended then, not only wi
 have a server of its own, so what each of them leaves would pile up.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import select

@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from .aio import off_loop
-from .errors import ServerUnavailable
-from .process import server_process as process
-from .process.environment import Launch
-from .process.guardian import MARKER_VARIABLE, Guardian
-from .wire.channel import Asides
-from .wire.framing import Broken, LineReader, Message, Parsed, TooLong, encode
+from ...aio import off_loop
+from ...errors import ServerUnavailable
+from ..channel import Asides
+from ..framing import Broken, LineReader, Message, Parsed, TooLong, encode
+from . import process
+from .guardian import MARKER_VARIABLE, Guardian
+from .launch import Launch
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import os
 import ssl
 from functools import lru_cache
 
-from . import _sdk
+from ... import _sdk
 
 _KEPT = 16
 """So many different sets are kept."""

@@ -12,13 +12,13 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from .. import _sdk
-from ..text.cleaning import clean_label, decoded, truncate
-from ..text.redaction import public_url
-from .filter import standard_form
-from .framing import Message, parse_line
-from .http_failure import CODE, HttpFailure, from_exception
-from .redirect import origin
+from ... import _sdk
+from ...text.cleaning import clean_label, decoded, truncate
+from ...text.redaction import public_url
+from ..framing import Message, parse_line
+from ..responses import standard_form
+from .addresses import origin
+from .failure import CODE, HttpFailure, from_exception
 from .resumption import Resumption, Resumptions, Waiting
 from .sse import Event, EventReader, encode_event
 

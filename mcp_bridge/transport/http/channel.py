@@ -10,19 +10,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from . import _sdk
-from ._version import __version__
-from .aio import off_loop
-from .config.server_config import ServerConfig
-from .errors import ServerUnavailable
-from .text.redaction import Redactor, public_url
-from .trust import trusted
-from .wire.channel import Asides
-from .wire.framing import Broken, Message
-from .wire.http_failure import HttpFailure
-from .wire.http_guard import HttpGuard
-from .wire.http_stream import EventInjection
-from .wire.proxy import proxy_for
+from ... import _sdk
+from ..._version import __version__
+from ...aio import off_loop
+from ...config.server_config import ServerConfig
+from ...errors import ServerUnavailable
+from ...text.redaction import Redactor, public_url
+from ..channel import Asides
+from ..framing import Broken, Message
+from .addresses import proxy_for
+from .certificates import trusted
+from .failure import HttpFailure
+from .guard import HttpGuard
+from .stream import EventInjection
 
 logger = logging.getLogger(__name__)
 httpx = _sdk.httpx

@@ -15,14 +15,16 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from .. import _sdk
-from ..errors import Cause
-from ..text.cleaning import clean_label, decoded, truncate
-from ..text.redaction import public_url
-from .filter import standard_form
-from .framing import Message, parse_line
-from .http_failure import HttpFailure, from_exception, from_status, is_doubtful, is_forgotten, phrase
-from .http_stream import (
+from ... import _sdk
+from ...errors import Cause
+from ...text.cleaning import clean_label, decoded, truncate
+from ...text.redaction import public_url
+from ..framing import Message, parse_line
+from ..responses import standard_form
+from .addresses import not_followed, origin, redirect_target
+from .failure import HttpFailure, from_exception, from_status, is_doubtful, is_forgotten, phrase
+from .resumption import ATTEMPTS, Resumption, Resumptions, Waiting
+from .stream import (
     DETAIL_CHARS,
     EventInjection,
     EventStream,
@@ -32,8 +34,6 @@ from .http_stream import (
     is_json,
     message_event,
 )
-from .redirect import not_followed, origin, redirect_target
-from .resumption import ATTEMPTS, Resumption, Resumptions, Waiting
 
 httpx = _sdk.httpx
 logger = logging.getLogger(__name__)

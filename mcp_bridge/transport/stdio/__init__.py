@@ -1,0 +1,1 @@
+"""Local servers: the process, its pipes, and the end of everything it has started."""
