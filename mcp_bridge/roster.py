@@ -11,8 +11,8 @@ from .aio import happens
 from .config.bridge_config import BridgeConfig
 from .config.server_config import ServerConfig
 from .errors import ServerUnavailable
-from .pool import SpareBudget
 from .server import Server
+from .sessions.pool import SpareBudget
 from .store.approvals import Approvals
 from .store.catalogue import Snapshots
 from .tools.names import server_prefix

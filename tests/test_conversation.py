@@ -9,9 +9,9 @@ import pytest
 
 from mcp_bridge.aio import Deadline
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.conversation import Conversation
 from mcp_bridge.errors import CallTimeout, NotSent, ServerUnavailable
-from mcp_bridge.outstanding import Request, ToolCall
+from mcp_bridge.sessions.in_flight import Request, ToolCall
+from mcp_bridge.sessions.requests import Conversation
 from mcp_bridge.transport.channel import Asides
 
 LIMITS = Deadline(60, 60)

@@ -11,9 +11,9 @@ import pytest
 
 from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.aio import Deadline
-from mcp_bridge.connection import Connection
 from mcp_bridge.errors import NotSent
-from mcp_bridge.outstanding import ToolCall
+from mcp_bridge.sessions.in_flight import ToolCall
+from mcp_bridge.sessions.session import Connection
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.channel import SMALL_BYTES
 from mcp_bridge.transport.route import Route, Surroundings

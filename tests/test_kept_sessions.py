@@ -14,8 +14,8 @@ import pytest
 
 from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.connection import Connection
-from mcp_bridge.pool import SessionPool
+from mcp_bridge.sessions.pool import SessionPool
+from mcp_bridge.sessions.session import Connection
 from mcp_bridge.transport.framing import Broken, Message
 from mcp_bridge.transport.stdio.channel import StdioChannel
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bridge import _sdk
 from mcp_bridge.errors import RpcError
-from mcp_bridge.outstanding import Outstanding
+from mcp_bridge.sessions.in_flight import Outstanding
 
 Heard = dict[int, "asyncio.Future[dict[str, Any]]"]
 SESSION: Any = None

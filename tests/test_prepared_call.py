@@ -13,7 +13,7 @@ import pytest
 from mcp_bridge import ServerUnavailable
 from mcp_bridge.aio import Deadline
 from mcp_bridge.errors import NotSent
-from mcp_bridge.outstanding import ToolCall
+from mcp_bridge.sessions.in_flight import ToolCall
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, odd, until

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
-from mcp_bridge.connection import PING_SECONDS
+from mcp_bridge.sessions.session import PING_SECONDS
 
 from .cases.server_log import ServerLog
 from .conftest import GENEROUS, alive, odd, until

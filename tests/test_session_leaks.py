@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from mcp_bridge import Bridge, load_config
-from mcp_bridge.connection import Connection
+from mcp_bridge.sessions.session import Connection
 from mcp_bridge.transport.filter import MessageFilter
 from mcp_bridge.transport.stdio.channel import StdioChannel
 from mcp_bridge.transport.stdio.process import ServerProcess

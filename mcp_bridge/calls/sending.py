@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import CallTimeout, NotSent, RpcError, ServerUnavailable, SessionExpired, SessionRefused
-from ..outstanding import ToolCall
 from ..server import Server
+from ..sessions.in_flight import ToolCall
 from ..tools.result import ToolResult, convert, error_result
 from .call import Call
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..config.server_config import ServerConfig
-from ..connection import Connection
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
-from ..pool import SessionPool
 from ..sessions.listing import list_tools
+from ..sessions.pool import SessionPool
+from ..sessions.session import Connection
 from ..text.cleaning import clean_label, truncate
 from ..text.redaction import public_url
 from ..tools.names import server_prefix

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..connection import Connection
 from ..errors import BridgeError, CallTimeout, RpcError
 from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from ..tools.tool import MAX_TOOLS, Listing, parse_tools
 from ..transport.correlation import METHOD_NOT_FOUND
+from .session import Connection
 
 MAX_PAGES = 200
 """Pages of `tools/list` read from one server: a cursor that never ends must not hold us."""

@@ -16,7 +16,7 @@ import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge._sdk import httpx
-from mcp_bridge.connection import Connection
+from mcp_bridge.sessions.session import Connection
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.http.addresses import proxy_for
 from mcp_bridge.transport.http.failure import failure_in, from_exception

@@ -14,22 +14,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import _sdk_loader
-from .aio import Deadline
-from .config.server_config import ServerConfig
-from .conversation import Conversation
-from .errors import BridgeError, RpcError, ServerUnavailable
-from .handshake import Agreement, initialize_params, let_roots_arrive, shake_hands
-from .outstanding import ToolCall
-from .refusal import refusal
-from .text.cleaning import clean_label, truncate
-from .transport.channel import Asides, session_streams
-from .transport.early_initialize import greet
-from .transport.http.failure import root_cause
-from .transport.route import ChannelOpener, Route, leads_elsewhere
+from .. import _sdk_loader
+from ..aio import Deadline
+from ..config.server_config import ServerConfig
+from ..errors import BridgeError, RpcError, ServerUnavailable
+from ..text.cleaning import clean_label, truncate
+from ..transport.channel import Asides, session_streams
+from ..transport.early_initialize import greet
+from ..transport.http.failure import root_cause
+from ..transport.route import ChannelOpener, Route, leads_elsewhere
+from .error_answers import refusal
+from .in_flight import ToolCall
+from .initialize import Agreement, initialize_params, let_roots_arrive, shake_hands
+from .requests import Conversation
 
 if TYPE_CHECKING:
     from mcp import ClientSession
+
 
 logger = logging.getLogger(__name__)
 

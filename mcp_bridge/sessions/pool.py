@@ -8,11 +8,11 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from .aio import happens
-from .config.server_config import ServerConfig
-from .connection import Connection
-from .errors import ServerUnavailable
-from .outstanding import ToolCall
+from ..aio import happens
+from ..config.server_config import ServerConfig
+from ..errors import ServerUnavailable
+from .in_flight import ToolCall
+from .session import Connection
 
 logger = logging.getLogger(__name__)
 

@@ -9,16 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .aio import Deadline
-from .config.server_config import ServerConfig
-from .errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
-from .outstanding import Outstanding, Request, ToolCall
-from .refusal import ends_session, meaning
-from .transport.channel import Asides, Channel
-from .transport.filter import Hooks, MessageFilter
+from ..aio import Deadline
+from ..config.server_config import ServerConfig
+from ..errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
+from ..transport.channel import Asides, Channel
+from ..transport.filter import Hooks, MessageFilter
+from .error_answers import ends_session, meaning
+from .in_flight import Outstanding, Request, ToolCall
 
 if TYPE_CHECKING:
     from mcp import ClientSession
+
 
 logger = logging.getLogger(__name__)
 

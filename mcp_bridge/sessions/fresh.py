@@ -3,7 +3,7 @@
 A strategy is a value: `async with sessions.lease(call, chat, seconds) as connection` yields the
 session for one call. `FreshSessions` gives each call a session that no call has used before
 and none will use again; started and initialised spares make that as quick as a session
-kept for ever. The sessions of `kept_sessions.py` serve many calls each.
+kept for ever. The sessions of `sessions/kept.py` serve many calls each.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
-from typing import Protocol
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
-from .aio import Backoff
-from .connection import Connection
-from .errors import BridgeError
-from .outstanding import ToolCall
+from ..aio import Backoff
+from ..errors import BridgeError
+from .in_flight import ToolCall
 from .pool import SessionPool, SpareBudget
+from .session import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -32,25 +31,6 @@ MAX_BURST_FACTOR = 4
 """Spares kept after a burst of calls, in multiples of `warm`."""
 CALM_SECONDS = 60.0
 """How long after the last call that found no spare the number of spares falls back to `warm`."""
-
-
-class Sessions(Protocol):
-    """How calls to one server get their sessions."""
-
-    def lease(self, call: ToolCall, chat: str | None, seconds: float) -> AbstractAsyncContextManager[Connection]:
-        """Lend a session for one call, opened within `seconds`. Raises `ServerUnavailable`."""
-
-    def offer(self, connection: Connection) -> None:
-        """Take in a session that no call has used, or end it where none is wanted."""
-
-    def for_listing(self) -> AbstractContextManager[Connection | None]:
-        """Lend the session that must be asked for the tools, None if a new one is to be."""
-
-    def renew(self) -> None:
-        """Let no further call begin on a session that is open now."""
-
-    async def close(self) -> None:
-        """End everything and wait for it."""
 
 
 class FreshSessions:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .errors import BridgeError, Cause, RpcError, ServerUnavailable, SessionExpired, SessionRefused
-from .text.cleaning import clean_label, truncate
-from .transport.http.failure import failure_in
+from ..errors import BridgeError, Cause, RpcError, ServerUnavailable, SessionExpired, SessionRefused
+from ..text.cleaning import clean_label, truncate
+from ..transport.http.failure import failure_in
 
 _NOT_UNDERSTOOD = (-32601, -32602, -32022)
 """Errors to `initialize` of servers that speak only another protocol."""

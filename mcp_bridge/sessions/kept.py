@@ -7,12 +7,12 @@ import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from .aio import Backoff
-from .connection import Connection
-from .errors import BridgeError, ServerUnavailable
-from .outstanding import ToolCall
+from ..aio import Backoff
+from ..errors import BridgeError, ServerUnavailable
+from .fresh import MAX_RETRY_SECONDS, RETRY_SECONDS
+from .in_flight import ToolCall
 from .pool import AllBusy, SessionPool
-from .session import MAX_RETRY_SECONDS, RETRY_SECONDS
+from .session import Connection
 
 
 class _Kept:

@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._version import __version__
-from .errors import RpcError, ServerUnavailable
-from .text.cleaning import clean_label, truncate
-from .transport.filter import MessageFilter
+from .._version import __version__
+from ..errors import RpcError, ServerUnavailable
+from ..text.cleaning import clean_label, truncate
+from ..transport.filter import MessageFilter
 
 if TYPE_CHECKING:
     from mcp import ClientSession
+
 
 LATEST_PROTOCOL_VERSION = "2025-11-25"
 PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", LATEST_PROTOCOL_VERSION)
@@ -55,7 +56,7 @@ async def shake_hands(session: ClientSession, ask: Ask, capabilities: Mapping[st
     Raises `ServerUnavailable` if no common version is found, `RpcError` if the server refuses,
     `ConnectionError` if the session ends.
     """
-    from . import _sdk
+    from .. import _sdk
 
     params = initialize_params(capabilities)
     try:

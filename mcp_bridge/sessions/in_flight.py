@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import RpcError
-from .transport.filter import alias
+from ..errors import RpcError
+from ..transport.filter import alias
 
 if TYPE_CHECKING:
     from mcp import ClientSession
+
 
 Answer = asyncio.Future[dict[str, Any]]
 """Gives the raw result, or raises `RpcError`, or `ConnectionError` when the session has ended."""
@@ -106,7 +107,7 @@ class Outstanding:
 
 async def _run(session: ClientSession, method: str, params: dict[str, Any], request: Request) -> None:
     """Have a request made by the session, whose word counts where the answer was not taken before."""
-    from . import _sdk
+    from .. import _sdk
 
     answer = request.answer
     try:
