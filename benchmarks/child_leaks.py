@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from mcp_bridge.bridge import Bridge
+from mcp_bridge.bridge.bridge import Bridge
 
 from . import insight
 from .children import tell

@@ -13,7 +13,7 @@ from .memory import own_rss
 
 async def grow(job: dict[str, Any]) -> dict[str, int]:
     """Return resident bytes: with the bridge imported, the SDK imported, and all servers ready."""
-    import mcp_bridge.bridge
+    import mcp_bridge.bridge.bridge
     from mcp_bridge.config.bridge_config import parse_config
 
     sizes = {"bridge": own_rss()}

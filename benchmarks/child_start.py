@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
-import mcp_bridge.bridge
-import mcp_bridge.thread
+import mcp_bridge.bridge.bridge
+import mcp_bridge.bridge.thread
 from mcp_bridge.config.bridge_config import parse_config
 
 POLL_SECONDS = 0.0005

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from mcp import ClientSession
 
-from mcp_bridge.bridge import Bridge
+from mcp_bridge.bridge.bridge import Bridge
 
 from . import insight
 from .errors import BenchmarkError

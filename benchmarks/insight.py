@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from mcp_bridge.bridge import Bridge
+from mcp_bridge.bridge.bridge import Bridge
 
 from .errors import BenchmarkError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from time import perf_counter
 
-from mcp_bridge.bridge import Bridge
+from mcp_bridge.bridge.bridge import Bridge
 from mcp_bridge.transport.stdio.launch import Launch
 
 from .children import run_child

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mcp_bridge.bridge import Bridge
+from mcp_bridge.bridge.bridge import Bridge
 
 from .children import run_child
 from .errors import BenchmarkError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .bridge import Bridge as Bridge
-    from .bridge import ServerStatus as ServerStatus
+    from .bridge.bridge import Bridge as Bridge
+    from .bridge.bridge import ServerStatus as ServerStatus
     from .clients import HttpStatefulClient as HttpStatefulClient
     from .clients import HttpStatelessClient as HttpStatelessClient
     from .clients import StdIOStatefulClient as StdIOStatefulClient
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from .toolset import RemoteMcpToolset as RemoteMcpToolset
 
 _HOME = {
-    "Bridge": ".bridge",
-    "ServerStatus": ".bridge",
+    "Bridge": ".bridge.bridge",
+    "ServerStatus": ".bridge.bridge",
     "Tool": ".tools.tool",
     "HttpStatefulClient": ".clients",
     "HttpStatelessClient": ".clients",

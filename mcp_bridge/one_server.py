@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from .bridge import ServerStatus
+from .bridge.bridge import ServerStatus
+from .bridge.thread import BridgeThread
 from .config.bridge_config import BridgeConfig
 from .errors import CallTimeout, McpSessionNotEstablishedError, ServerUnavailable
 from .text.cleaning import clean_label, truncate
-from .thread import BridgeThread
 from .tools.result import ToolResult
 from .tools.tool import Tool
 

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .bridge import ServerStatus
+from .bridge.bridge import ServerStatus
+from .bridge.thread import BridgeThread
 from .config.server_config import ServerConfig
 from .errors import ToolNotFound
 from .registry_config import MCPConfigLoader as MCPConfigLoader
 from .registry_config import MCPServerConfig as MCPServerConfig
-from .thread import BridgeThread
 from .tool_def import SLACK_SECONDS, Registry, make_tool_def
 from .tool_def import ToolDef as ToolDef
 

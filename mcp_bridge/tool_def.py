@@ -9,11 +9,11 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from .bridge.thread import BridgeThread
 from .config.server_config import ServerConfig
 from .errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError
 from .registry_config import DEFAULTS
 from .text.cleaning import cut_middle
-from .thread import BridgeThread
 from .tools.failure_text import tell_error, tell_result
 from .tools.result import ToolResult
 from .tools.tool import Tool

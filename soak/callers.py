@@ -7,7 +7,7 @@ import itertools
 import random
 from typing import Any
 
-from mcp_bridge.thread import BridgeThread
+from mcp_bridge.bridge.thread import BridgeThread
 
 from .fleet import Fleet, Rules
 from .judge import Call, Judge

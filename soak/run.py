@@ -15,8 +15,8 @@ from typing import Any
 
 import psutil
 
+from mcp_bridge.bridge.thread import BridgeThread
 from mcp_bridge.config.bridge_config import parse_config
-from mcp_bridge.thread import BridgeThread
 
 from .callers import Callers
 from .fleet import Fleet

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from mcp_bridge.thread import BridgeThread
+from mcp_bridge.bridge.thread import BridgeThread
 
 from .callers import Callers
 from .fleet import MARK_VARIABLE, SERVERS, Fleet

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from mcp_bridge import BridgeConfig
+from mcp_bridge.bridge.thread import BridgeThread
 from mcp_bridge.hosts.maibot_command import OwnerCommand
 from mcp_bridge.hosts.maibot_consent import Consents
 from mcp_bridge.hosts.maibot_desk import Desk
 from mcp_bridge.hosts.maibot_switches import Switches
-from mcp_bridge.thread import BridgeThread
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
 
 Write = Callable[[str], Path]

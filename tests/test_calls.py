@@ -225,7 +225,7 @@ class TestTrace:
             "mcp.method.name": "tools/call",
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": "echo",
-            "mcp_bridge.server": "s",
+            "mcp_bridge.bridge.server": "s",
         }
         assert denied.attributes["error.type"] == "denied"
         assert not denied.events

@@ -162,9 +162,9 @@ async def test_a_server_that_exits_after_each_call_costs_no_call(write_config: W
 async def test_a_server_that_dies_at_each_start_is_parked_with_its_reason_and_comes_back(
     write_config: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_bridge.server.FIRST_RETRY_SECONDS", 0.05)
-    monkeypatch.setattr("mcp_bridge.server.MAX_ATTEMPTS", 4)
-    monkeypatch.setattr("mcp_bridge.server.PARKED_SECONDS", 3)
+    monkeypatch.setattr("mcp_bridge.bridge.server.FIRST_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_bridge.bridge.server.MAX_ATTEMPTS", 4)
+    monkeypatch.setattr("mcp_bridge.bridge.server.PARKED_SECONDS", 3)
     state, log = tmp_path / "state", tmp_path / "log"
     entries = odd("s", "flaky_start", f"state={state}", "fails=4", f"log={log}")
     async with Bridge(load_config(write_config(entries)), wait=False) as bridge:
@@ -181,7 +181,7 @@ async def test_a_server_that_dies_at_each_start_is_parked_with_its_reason_and_co
 async def test_a_timed_out_start_is_tried_again_and_the_tools_appear(
     write_config: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_bridge.server.FIRST_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_bridge.bridge.server.FIRST_RETRY_SECONDS", 0.05)
     changes: list[int] = []
     config = load_config(write_config(odd("s", "flaky_start", f"state={tmp_path / 'state'}", "fails=2")))
     async with Bridge(config, on_change=lambda: changes.append(1)) as bridge:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import Bridge, load_config
+from mcp_bridge.bridge.thread import BridgeThread
 from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.store.catalogue import Snapshots
-from mcp_bridge.thread import BridgeThread
 from mcp_bridge.tools.tool import Listing, RemoteTool
 
 from .conftest import GENEROUS, until
@@ -73,7 +73,7 @@ async def test_a_changed_list_is_told_once_it_is_known(write_config: Write) -> N
 async def test_tools_of_a_server_that_has_failed_are_not_offered(
     write_config: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_bridge.server.FIRST_RETRY_SECONDS", 0.02)
+    monkeypatch.setattr("mcp_bridge.bridge.server.FIRST_RETRY_SECONDS", 0.02)
     async with Bridge(config_in(write_config, "normal", 1)):
         pass
     async with Bridge(config_in(write_config, "exit_at_once", 1), wait=False) as bridge:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import ServerUnavailable, load_config
-from mcp_bridge.thread import BridgeThread
+from mcp_bridge.bridge.thread import BridgeThread
 
 from .conftest import GENEROUS, odd
 

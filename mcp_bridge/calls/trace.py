@@ -126,7 +126,7 @@ def start_span(server: str, tool: str) -> Iterator[Span]:
         "mcp.method.name": "tools/call",
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": tool,
-        "mcp_bridge.server": server,
+        "mcp_bridge.bridge.server": server,
     }
     tracer = api.get_tracer("mcp_bridge")
     kind = api.SpanKind.CLIENT

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..bridge import Bridge
+from ..bridge.bridge import Bridge
 from ..config.bridge_config import BridgeConfig, load_config
 from ..config.rules import spelled_out
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound

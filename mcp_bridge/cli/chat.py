@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ..bridge.thread import BridgeThread
 from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable
 from ..hosts.openai import Answer, StreamedMessage, collect, converse
 from ..text.cleaning import clean_label, clean_text, truncate
 from ..text.redaction import Redactor
-from ..thread import BridgeThread
 from ..transport.http.failure import is_loopback
 from .options import UsageError
 from .report import Report

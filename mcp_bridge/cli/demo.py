@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from ..bridge.thread import BridgeThread
 from ..config.bridge_config import load_config
 from ..errors import ConfigError, ServerUnavailable
 from ..hosts.base_tool import create_mcp_tool_class
-from ..thread import BridgeThread
 from .report import Report
 
 START_SECONDS = 60.0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..bridge import ServerStatus
+from ..bridge.bridge import ServerStatus
 from ..errors import BridgeError
 from ..hosts.openai import Answer
 from ..store.approvals import Change

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..bridge.offered_tools import Toolbox
 from ..config.bridge_config import BridgeConfig
 from ..config.rules import idle_rules, is_offered
 from ..config.server_config import ServerConfig
 from ..store.approvals import Approvals
 from ..store.catalogue import Snapshots
 from ..text.cleaning import clean_label
-from ..toolbox import Toolbox
 from ..tools.names import assign_names
 from ..tools.tool import Listing
 from .examination import Examination

@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..bridge.thread import BridgeThread
 from ..config.bridge_config import BridgeConfig, parse_config
 from ..errors import ConfigError
 from ..store.atomic_file import write_whole
 from ..store.data_dir import note_bot
-from ..thread import BridgeThread
 from .base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from .maibot_desk import Desk
 from .maibot_media import send_media

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
-from ..bridge import ServerStatus
+from ..bridge.bridge import ServerStatus
 from ..calls.ledger import Figures
 from ..errors import BridgeError
 from ..text.cleaning import truncate

@@ -7,11 +7,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from ..bridge import ServerStatus
+from ..bridge.bridge import ServerStatus
+from ..bridge.thread import BridgeThread
 from ..calls.ledger import Figures, Ledger
 from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable, ToolNotFound
-from ..thread import BridgeThread
 from ..tools.failure_text import tell_result
 from ..tools.tool import Tool
 from .maibot_switches import Switches

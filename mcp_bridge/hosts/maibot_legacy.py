@@ -22,9 +22,9 @@ from src.plugin_system import BasePlugin, ComponentType  # type: ignore[import-n
 from src.plugin_system import register_plugin as register_plugin
 from src.plugin_system.core import component_registry  # type: ignore[import-not-found]
 
+from ..bridge.thread import BridgeThread
 from ..config.bridge_config import BridgeConfig, load_config
 from ..errors import ConfigError
-from ..thread import BridgeThread
 from .base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from .maibot_legacy_tool import TELLS_CHATS, LegacyTool
 

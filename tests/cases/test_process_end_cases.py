@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from mcp_bridge import Bridge, load_config
-from mcp_bridge.thread import BridgeThread
+from mcp_bridge.bridge.thread import BridgeThread
 
 from ..conftest import GENEROUS, alive, odd, until
 from .server_log import ServerLog

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..calls.call import Call
 from ..errors import CallTimeout, NotSent, RpcError, ServerUnavailable, SessionExpired, SessionRefused
-from ..server import Server
 from ..sessions.in_flight import ToolCall
 from ..tools.result import ToolResult, convert, error_result
-from .call import Call
+from .server import Server
 
 UNAUTHORIZED = 401
 

@@ -7,16 +7,16 @@ import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from .aio import happens
-from .config.bridge_config import BridgeConfig
-from .config.server_config import ServerConfig
-from .errors import ServerUnavailable
+from ..aio import happens
+from ..config.bridge_config import BridgeConfig
+from ..config.server_config import ServerConfig
+from ..errors import ServerUnavailable
+from ..sessions.pool import SpareBudget
+from ..store.approvals import Approvals
+from ..store.catalogue import Snapshots
+from ..tools.names import server_prefix
+from ..transport.route import Surroundings
 from .server import Server
-from .sessions.pool import SpareBudget
-from .store.approvals import Approvals
-from .store.catalogue import Snapshots
-from .tools.names import server_prefix
-from .transport.route import Surroundings
 
 logger = logging.getLogger(__name__)
 

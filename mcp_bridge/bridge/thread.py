@@ -17,13 +17,13 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..calls.ledger import Ledger
+from ..calls.stages import Confirm
+from ..config.bridge_config import BridgeConfig
+from ..errors import ServerUnavailable
+from ..tools.result import ToolResult
+from ..tools.tool import Tool
 from .bridge import Bridge, ServerStatus
-from .calls.ledger import Ledger
-from .calls.stages import Confirm
-from .config.bridge_config import BridgeConfig
-from .errors import ServerUnavailable
-from .tools.result import ToolResult
-from .tools.tool import Tool
 
 _Given = TypeVar("_Given")
 logger = logging.getLogger(__name__)

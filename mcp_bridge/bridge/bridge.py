@@ -11,26 +11,26 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .aio import happens, off_loop
-from .calls import Call, Middleware
-from .calls import around as chain
-from .calls.ledger import Ledger
-from .calls.sending import Sending
-from .calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
-from .calls.trace import Trace
-from .config.bridge_config import BridgeConfig
-from .config.rules import is_admitted
-from .errors import ToolNotFound
-from .roster import Roster
+from ..aio import happens, off_loop
+from ..calls import Call, Middleware
+from ..calls import around as chain
+from ..calls.ledger import Ledger
+from ..calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
+from ..calls.trace import Trace
+from ..config.bridge_config import BridgeConfig
+from ..config.rules import is_admitted
+from ..errors import ToolNotFound
+from ..store.approvals import Change
+from ..store.data_dir import default_data_dir
+from ..text.redaction import Redactor
+from ..tools.result import ToolResult
+from ..tools.tool import Tool
+from ..transport.route import Surroundings
+from ..transport.stdio.guardian import Guardian
+from .offered_tools import Toolbox
+from .sending import Sending
 from .server import Server, State
-from .store.approvals import Change
-from .store.data_dir import default_data_dir
-from .text.redaction import Redactor
-from .toolbox import Toolbox
-from .tools.result import ToolResult
-from .tools.tool import Tool
-from .transport.route import Surroundings
-from .transport.stdio.guardian import Guardian
+from .servers import Roster
 
 logger = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from .config.bridge_config import BridgeConfig
-from .config.rules import is_offered
-from .config.server_config import ServerConfig
-from .tools.names import assign_names
-from .tools.tool import Listing, RemoteTool, Tool, present
+from ..config.bridge_config import BridgeConfig
+from ..config.rules import is_offered
+from ..config.server_config import ServerConfig
+from ..tools.names import assign_names
+from ..tools.tool import Listing, RemoteTool, Tool, present
 
 logger = logging.getLogger(__name__)
 

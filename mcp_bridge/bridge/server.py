@@ -9,22 +9,22 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
 
-from .aio import Backoff, happens, off_loop
-from .config.rules import idle_rules
-from .config.server_config import ServerConfig
-from .errors import BridgeError, ServerUnavailable, SessionExpired, SessionRefused
-from .sessions.fresh import FreshSessions
-from .sessions.in_flight import ToolCall
-from .sessions.kept import KeptSessions
-from .sessions.listing import list_tools
-from .sessions.pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
-from .sessions.session import Connection
-from .sessions.strategy import Sessions
-from .store.approvals import Approvals, Change
-from .store.catalogue import Snapshots
-from .text.cleaning import clean_label, truncate
-from .tools.tool import Listing, masked
-from .transport.route import Route, Surroundings
+from ..aio import Backoff, happens, off_loop
+from ..config.rules import idle_rules
+from ..config.server_config import ServerConfig
+from ..errors import BridgeError, ServerUnavailable, SessionExpired, SessionRefused
+from ..sessions.fresh import FreshSessions
+from ..sessions.in_flight import ToolCall
+from ..sessions.kept import KeptSessions
+from ..sessions.listing import list_tools
+from ..sessions.pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
+from ..sessions.session import Connection
+from ..sessions.strategy import Sessions
+from ..store.approvals import Approvals, Change
+from ..store.catalogue import Snapshots
+from ..text.cleaning import clean_label, truncate
+from ..tools.tool import Listing, masked
+from ..transport.route import Route, Surroundings
 
 logger = logging.getLogger(__name__)
 
