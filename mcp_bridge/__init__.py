@@ -13,10 +13,6 @@ from ._version import __version__ as __version__
 if TYPE_CHECKING:
     from .bridge.bridge import Bridge as Bridge
     from .bridge.bridge import ServerStatus as ServerStatus
-    from .clients import HttpStatefulClient as HttpStatefulClient
-    from .clients import HttpStatelessClient as HttpStatelessClient
-    from .clients import StdIOStatefulClient as StdIOStatefulClient
-    from .clients import StdioStatefulClient as StdioStatefulClient
     from .config.bridge_config import BridgeConfig as BridgeConfig
     from .config.bridge_config import load_config as load_config
     from .config.server_config import ServerConfig as ServerConfig
@@ -28,31 +24,35 @@ if TYPE_CHECKING:
     from .errors import ServerUnavailable as ServerUnavailable
     from .errors import ToolExecutionError as ToolExecutionError
     from .errors import ToolNotFound as ToolNotFound
+    from .facades.clients import HttpStatefulClient as HttpStatefulClient
+    from .facades.clients import HttpStatelessClient as HttpStatelessClient
+    from .facades.clients import StdIOStatefulClient as StdIOStatefulClient
+    from .facades.clients import StdioStatefulClient as StdioStatefulClient
+    from .facades.registry import MCPManager as MCPManager
+    from .facades.registry import ToolDef as ToolDef
+    from .facades.registry_config import MCPConfigLoader as MCPConfigLoader
+    from .facades.registry_config import MCPServerConfig as MCPServerConfig
+    from .facades.server_params import LocalServerParams as LocalServerParams
+    from .facades.server_params import RemoteServerParams as RemoteServerParams
+    from .facades.single_server import ToolsetState as ToolsetState
+    from .facades.tool_function import MCPToolFunction as MCPToolFunction
+    from .facades.toolset import LocalMcpToolset as LocalMcpToolset
+    from .facades.toolset import McpToolset as McpToolset
+    from .facades.toolset import RemoteMcpToolset as RemoteMcpToolset
     from .hosts.base_tool import BaseTool as BaseTool
     from .hosts.base_tool import create_mcp_tool_class as create_mcp_tool_class
-    from .one_server import ToolsetState as ToolsetState
-    from .registry import MCPManager as MCPManager
-    from .registry_config import MCPConfigLoader as MCPConfigLoader
-    from .registry_config import MCPServerConfig as MCPServerConfig
-    from .server_params import LocalServerParams as LocalServerParams
-    from .server_params import RemoteServerParams as RemoteServerParams
-    from .tool_def import ToolDef as ToolDef
-    from .tool_function import MCPToolFunction as MCPToolFunction
     from .tools.result import Media as Media
     from .tools.result import ToolResult as ToolResult
     from .tools.tool import Tool as Tool
-    from .toolset import LocalMcpToolset as LocalMcpToolset
-    from .toolset import McpToolset as McpToolset
-    from .toolset import RemoteMcpToolset as RemoteMcpToolset
 
 _HOME = {
     "Bridge": ".bridge.bridge",
     "ServerStatus": ".bridge.bridge",
     "Tool": ".tools.tool",
-    "HttpStatefulClient": ".clients",
-    "HttpStatelessClient": ".clients",
-    "StdIOStatefulClient": ".clients",
-    "StdioStatefulClient": ".clients",
+    "HttpStatefulClient": ".facades.clients",
+    "HttpStatelessClient": ".facades.clients",
+    "StdIOStatefulClient": ".facades.clients",
+    "StdioStatefulClient": ".facades.clients",
     "BridgeConfig": ".config.bridge_config",
     "load_config": ".config.bridge_config",
     "BridgeError": ".errors",
@@ -65,20 +65,20 @@ _HOME = {
     "ToolNotFound": ".errors",
     "BaseTool": ".hosts.base_tool",
     "create_mcp_tool_class": ".hosts.base_tool",
-    "MCPConfigLoader": ".registry_config",
-    "MCPManager": ".registry",
-    "MCPServerConfig": ".registry_config",
-    "ToolDef": ".tool_def",
+    "MCPConfigLoader": ".facades.registry_config",
+    "MCPManager": ".facades.registry",
+    "MCPServerConfig": ".facades.registry_config",
+    "ToolDef": ".facades.registry",
     "Media": ".tools.result",
     "ToolResult": ".tools.result",
     "ServerConfig": ".config.server_config",
-    "LocalMcpToolset": ".toolset",
-    "LocalServerParams": ".server_params",
-    "McpToolset": ".toolset",
-    "RemoteMcpToolset": ".toolset",
-    "RemoteServerParams": ".server_params",
-    "ToolsetState": ".one_server",
-    "MCPToolFunction": ".tool_function",
+    "LocalMcpToolset": ".facades.toolset",
+    "LocalServerParams": ".facades.server_params",
+    "McpToolset": ".facades.toolset",
+    "RemoteMcpToolset": ".facades.toolset",
+    "RemoteServerParams": ".facades.server_params",
+    "ToolsetState": ".facades.single_server",
+    "MCPToolFunction": ".facades.tool_function",
 }
 
 __all__ = ["__version__", *_HOME]

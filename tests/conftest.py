@@ -83,7 +83,7 @@ def no_agentscope(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make functions as without agentscope, installed or not: what it changes is tested in `integrations`."""
     from mcp_bridge import MCPToolFunction  # late: a process may use this module and not have the package
 
-    monkeypatch.setattr("mcp_bridge.clients.tool_function_class", lambda: MCPToolFunction)
+    monkeypatch.setattr("mcp_bridge.facades.clients.tool_function_class", lambda: MCPToolFunction)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from mcp_bridge import (
     ServerUnavailable,
     StdioStatefulClient,
 )
-from mcp_bridge.hosts import agentscope
+from mcp_bridge.facades import agentscope
 
 from .cases.remote import remote
 from .conftest import GENEROUS, until

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.blocks import readable_content
+from mcp_bridge.facades.tool_response import readable_content
 from mcp_bridge.tools.result import convert
 
 from .odd_client import call, stdio, texts
@@ -77,7 +77,7 @@ async def test_a_long_text_is_cut_in_the_middle() -> None:
 
 async def test_an_unknown_kind_of_block_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with stdio("result_unknown_type") as client:
-        with caplog.at_level(logging.WARNING, logger="mcp_bridge.blocks"):
+        with caplog.at_level(logging.WARNING, logger="mcp_bridge.facades.tool_response"):
             assert texts(await call(client, "unknown_type")).startswith("known\n")
     assert "unknown kind 'hologram'" in caplog.text
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.signature import MAX_DOC_CHARS, make_function
+from mcp_bridge.facades.signature import MAX_DOC_CHARS, make_function
 from mcp_bridge.tools.schema.shown import show
 
 from .test_schema_properties import junk, valid_schemas

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bridge.blocks import readable_content
+from mcp_bridge.facades.tool_response import readable_content
 from mcp_bridge.tools.result import convert
 
 

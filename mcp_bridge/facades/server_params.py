@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .config.bridge_config import BridgeConfig, parse_config
-from .errors import ConfigError
-from .tools.tool import MAX_TOOLS
+from ..config.bridge_config import BridgeConfig, parse_config
+from ..errors import ConfigError
+from ..tools.tool import MAX_TOOLS
 
 KEPT_SESSION: Mapping[str, Any] = {"session": "shared", "idle_timeout": 10 * 365 * 86_400.0}
 """Keys of a server with one session for as long as its program keeps it open: closing ends it, not age."""

@@ -14,14 +14,14 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from .config.bridge_config import BridgeConfig
-from .errors import BridgeError, ServerUnavailable
-from .one_server import OneServer, ToolsetState
+from ..config.bridge_config import BridgeConfig
+from ..errors import BridgeError, ServerUnavailable
+from ..tools.failure_text import tell_error, tell_result
+from ..tools.names import assign_names
+from ..tools.tool import Tool
 from .server_params import KEPT_SESSION, LocalServerParams, RemoteServerParams, config_of_one, local_entry, remote_entry
 from .signature import ToolFunction, make_function
-from .tools.failure_text import tell_error, tell_result
-from .tools.names import assign_names
-from .tools.tool import Tool
+from .single_server import OneServer, ToolsetState
 
 _Params = TypeVar("_Params")
 _Toolset = TypeVar("_Toolset", bound="McpToolset[Any]")

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .text.cleaning import clean_label, truncate
-from .tools.content import KINDS, standard_block
-from .tools.result import NO_OUTPUT, Media, ToolResult, convert
+from ..text.cleaning import clean_label, truncate
+from ..tools.content import KINDS, standard_block
+from ..tools.result import NO_OUTPUT, Media, ToolResult, convert
 
 logger = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Literal, TypeVar
 
-from .hosts.agentscope import tool_function_class
-from .one_server import OneServer
+from ..tools.result import ToolResult
+from .agentscope import tool_function_class
 from .server_params import KEPT_SESSION, checked_config_of_one
+from .single_server import OneServer
 from .tool_function import MCPToolFunction
-from .tools.result import ToolResult
 
 _TEXT_OPTIONS = ("encoding", "encoding_error_handler")  # agentscope's; MCP is UTF-8, and the rest is replaced
 _Stateful = TypeVar("_Stateful", bound="_StatefulClient")

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ..tool_function import MCPToolFunction
+from .tool_function import MCPToolFunction
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import Any, Literal, Union
 
-from .text.cleaning import truncate
-from .tools.schema.merge import resolve
+from ..text.cleaning import truncate
+from ..tools.schema.merge import resolve
 
 ToolFunction = Callable[..., Coroutine[Any, Any, str]]
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from .bridge.bridge import ServerStatus
-from .bridge.thread import BridgeThread
-from .config.bridge_config import BridgeConfig
-from .errors import CallTimeout, McpSessionNotEstablishedError, ServerUnavailable
-from .text.cleaning import clean_label, truncate
-from .tools.result import ToolResult
-from .tools.tool import Tool
+from ..bridge.bridge import ServerStatus
+from ..bridge.thread import BridgeThread
+from ..config.bridge_config import BridgeConfig
+from ..errors import CallTimeout, McpSessionNotEstablishedError, ServerUnavailable
+from ..text.cleaning import clean_label, truncate
+from ..tools.result import ToolResult
+from ..tools.tool import Tool
 
 logger = logging.getLogger(__name__)
 

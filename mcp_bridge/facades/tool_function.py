@@ -7,15 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from .blocks import ToolResponse, readable_content
-from .errors import BridgeError
-from .tools.failure_text import tell_error, tell_result
-from .tools.result import ToolResult
-from .tools.schema.shown import rename_parameters
-from .tools.tool import Tool
+from ..errors import BridgeError
+from ..tools.failure_text import tell_error, tell_result
+from ..tools.result import ToolResult
+from ..tools.schema.shown import rename_parameters
+from ..tools.tool import Tool
+from .tool_response import ToolResponse, readable_content
 
 if TYPE_CHECKING:
-    from ._sdk import CallToolResult
+    from .._sdk import CallToolResult
+
 
 Call = Callable[[str, Mapping[str, Any], "float | None"], Awaitable[ToolResult]]
 """How a tool is called: its public name, arguments, and seconds at the most or None."""
@@ -70,7 +71,7 @@ class MCPToolFunction:
         agentscope takes this object for the session that the tool is called through. `name` is
         that of this tool, and there is no progress to tell of in `unused`.
         """
-        from . import _sdk  # late: importing it takes half a second
+        from .. import _sdk  # late: importing it takes half a second
 
         seconds = read_timeout_seconds
         if isinstance(seconds, timedelta):

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .config.bridge_config import BridgeConfig, load_config, parse_config
-from .config.reading import read_mcp_servers
-from .config.server_config import ServerConfig
-from .errors import ConfigError
+from ..config.bridge_config import BridgeConfig, load_config, parse_config
+from ..config.reading import read_mcp_servers
+from ..config.server_config import ServerConfig
+from ..errors import ConfigError
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Ways in for programs: toolset, manager and registry, agentscope clients."""
