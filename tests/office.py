@@ -9,10 +9,10 @@ from pathlib import Path
 
 from mcp_bridge import BridgeConfig
 from mcp_bridge.bridge.thread import BridgeThread
-from mcp_bridge.hosts.maibot_command import OwnerCommand
-from mcp_bridge.hosts.maibot_consent import Consents
-from mcp_bridge.hosts.maibot_desk import Desk
-from mcp_bridge.hosts.maibot_switches import Switches
+from mcp_bridge.hosts.owner.command import OwnerCommand
+from mcp_bridge.hosts.owner.consent import Consents
+from mcp_bridge.hosts.owner.desk import Desk
+from mcp_bridge.hosts.owner.switches import Switches
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
 
 Write = Callable[[str], Path]

@@ -12,9 +12,9 @@ import pytest
 from mcp_bridge import PermissionDenied, load_config
 from mcp_bridge.calls import Call
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.hosts.maibot_command import MAX_LINES, PATTERN
-from mcp_bridge.hosts.maibot_consent import Consents
-from mcp_bridge.hosts.maibot_switches import Switches
+from mcp_bridge.hosts.owner.command import MAX_LINES, PATTERN
+from mcp_bridge.hosts.owner.consent import Consents
+from mcp_bridge.hosts.owner.switches import Switches
 
 from .conftest import odd, until
 from .office import named_tool, office

@@ -16,12 +16,10 @@ from mcp_bridge import Media, load_config
 from mcp_bridge.config.bridge_config import parse_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.hosts.base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
-from mcp_bridge.hosts.maibot_media import MAX_SENT, send_media
-from mcp_bridge.hosts.maibot_page import OwnerPage
-from mcp_bridge.hosts.maibot_switches import Switches
-from mcp_bridge.hosts.maibot_tool import MaiBotTool, declare, shown_names
-from mcp_bridge.hosts.maibot_words import TEXTS, Words
-from mcp_bridge.hosts.prompt_cost import estimate_tokens
+from mcp_bridge.hosts.maibot.page import OwnerPage, estimate_tokens
+from mcp_bridge.hosts.maibot.tool import MAX_SENT, MaiBotTool, declare, send_media, shown_names
+from mcp_bridge.hosts.owner.switches import Switches
+from mcp_bridge.hosts.owner.words import TEXTS, Words
 from mcp_bridge.tools.tool import RemoteTool, present
 
 from .conftest import odd, until
@@ -56,7 +54,7 @@ class TestPage:
     async def test_what_takes_long_goes_on_and_is_shown_later(
         self, write_config: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("mcp_bridge.hosts.maibot_page.ANSWER_SECONDS", 0.2)
+        monkeypatch.setattr("mcp_bridge.hosts.maibot.page.ANSWER_SECONDS", 0.2)
         file = write_config(odd("s", "sleep"))
         async with office(load_config(file), tmp_path) as at:
             page = OwnerPage(at.desk, file)

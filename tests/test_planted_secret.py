@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import load_config
-from mcp_bridge.hosts.maibot_page import OwnerPage
+from mcp_bridge.hosts.maibot.page import OwnerPage
 
 from .cases.serving import serving
 from .conftest import ODD_SERVER, odd

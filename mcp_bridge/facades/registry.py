@@ -155,8 +155,6 @@ async def _until(came: Callable[[float], bool], seconds: float) -> bool:
     return True
 
 
-logger = logging.getLogger(__name__)
-
 SLACK_SECONDS = 5.0
 """How much longer than their own limits calls and starts are waited for."""
 

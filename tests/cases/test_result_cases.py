@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mcp_bridge import Bridge, ToolResult, create_mcp_tool_class, load_config
-from mcp_bridge.hosts.maibot_tool import MaiBotTool
+from mcp_bridge.hosts.maibot.tool import MaiBotTool
 
 from ..conftest import GENEROUS, odd
 from .remote import at, remote

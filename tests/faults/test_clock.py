@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bridge.hosts.maibot_reload import CALM_SECONDS, MIN_PAUSE_SECONDS, is_own_reload, read_state
+from mcp_bridge.hosts.maibot.reload import CALM_SECONDS, MIN_PAUSE_SECONDS, is_own_reload, read_state
 
 from ..cases.remote import at, remote
 from ..conftest import odd

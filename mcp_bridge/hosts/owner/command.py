@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
-from ..bridge.bridge import ServerStatus
-from ..calls.ledger import Figures
-from ..errors import BridgeError
-from ..text.cleaning import truncate
-from .maibot_consent import Consents
-from .maibot_desk import Desk
+from ...bridge.bridge import ServerStatus
+from ...calls.ledger import Figures
+from ...errors import BridgeError
+from ...text.cleaning import truncate
+from .consent import Consents
+from .desk import Desk
 
 PATTERN = r"^\s*/mcp(?:\s+(?P<words>[\s\S]*))?$"
 """What the host looks for in a message."""

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from ..store.atomic_file import write_whole
+from ...store.atomic_file import write_whole
 
 logger = logging.getLogger(__name__)
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import shlex
 import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from ..calls.ledger import Figures
-from ..config.bridge_config import parse_config
-from ..errors import BridgeError
-from ..text.cleaning import clean_label, truncate
-from .maibot_desk import Desk, Trial
-from .prompt_cost import estimate_tokens
+from ...calls.ledger import Figures
+from ...config.bridge_config import parse_config
+from ...errors import BridgeError
+from ...text.cleaning import clean_label, truncate
+from ...tools.tool import Tool
+from ..owner.desk import Desk, Trial
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +149,7 @@ class OwnerPage:
         if bool(command.strip()) == bool(url.strip()):
             return words("page.target")
         try:
-            from ..store.config_toml import ConfigFile
+            from ...store.config_toml import ConfigFile
         except ImportError:
             return words("page.tomlkit")
         entry = _entry(command.strip(), url.strip(), bearer.strip(), env)
@@ -187,3 +188,15 @@ def _figures(figures: Figures) -> dict[str, Any]:
 
 def _ms(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1000)
+
+
+_ASCII_CHARS_PER_TOKEN = 4
+"""English and JSON; other scripts take about a token for each character (an estimate: models differ)."""
+
+
+def estimate_tokens(tool: Tool) -> int:
+    """Return about how many tokens the definition of a tool costs in every prompt that shows it."""
+    definition = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
+    text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
+    plain = sum(character.isascii() for character in text)
+    return math.ceil(plain / _ASCII_CHARS_PER_TOKEN) + len(text) - plain

@@ -7,8 +7,8 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
-from ..config.bridge_config import BridgeConfig
-from ..store.atomic_file import write_whole
+from ...config.bridge_config import BridgeConfig
+from ...store.atomic_file import write_whole
 
 logger = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ import itertools
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
 
-from ..calls import Call
-from ..errors import PermissionDenied
-from ..text import json_text
-from ..text.cleaning import clean_label, truncate
-from .maibot_words import Words
+from ...calls import Call
+from ...errors import PermissionDenied
+from ...text import json_text
+from ...text.cleaning import clean_label, truncate
+from .words import Words
 
 MAX_STREAMS = 1024
 """Chats whose address is remembered; the one that was quiet longest is forgotten."""

@@ -7,15 +7,15 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from ..bridge.bridge import ServerStatus
-from ..bridge.thread import BridgeThread
-from ..calls.ledger import Figures, Ledger
-from ..config.bridge_config import BridgeConfig
-from ..errors import BridgeError, ServerUnavailable, ToolNotFound
-from ..tools.failure_text import tell_result
-from ..tools.tool import Tool
-from .maibot_switches import Switches
-from .maibot_words import Words
+from ...bridge.bridge import ServerStatus
+from ...bridge.thread import BridgeThread
+from ...calls.ledger import Figures, Ledger
+from ...config.bridge_config import BridgeConfig
+from ...errors import BridgeError, ServerUnavailable, ToolNotFound
+from ...tools.failure_text import tell_result
+from ...tools.tool import Tool
+from .switches import Switches
+from .words import Words
 
 logger = logging.getLogger(__name__)
 

@@ -22,15 +22,15 @@ from src.plugin_system import BasePlugin, ComponentType  # type: ignore[import-n
 from src.plugin_system import register_plugin as register_plugin
 from src.plugin_system.core import component_registry  # type: ignore[import-not-found]
 
-from ..bridge.thread import BridgeThread
-from ..config.bridge_config import BridgeConfig, load_config
-from ..errors import ConfigError
-from .base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
-from .maibot_legacy_tool import TELLS_CHATS, LegacyTool
+from ...bridge.thread import BridgeThread
+from ...config.bridge_config import BridgeConfig, load_config
+from ...errors import ConfigError
+from ..base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
+from .tool import TELLS_CHATS, LegacyTool
 
 logger = logging.getLogger(__name__)
 
-FOLDER = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).resolve().parents[3]
 COMPONENT_WAIT_SECONDS = 5.0
 """Most that the bot's start waits for servers never seen before; their tools are registered later."""
 

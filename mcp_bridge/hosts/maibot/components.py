@@ -10,17 +10,17 @@ from typing import Any
 
 from maibot_sdk import Command, MaiBotPlugin, components
 
-from ..calls import Call
-from ..config.bridge_config import BridgeConfig
-from ..errors import BridgeError
-from .maibot_command import PATTERN, OwnerCommand
-from .maibot_consent import Consents
-from .maibot_desk import Desk
-from .maibot_page import OwnerPage
+from ...calls import Call
+from ...config.bridge_config import BridgeConfig
+from ...errors import BridgeError
+from ..owner.command import PATTERN, OwnerCommand
+from ..owner.consent import Consents
+from ..owner.desk import Desk
+from .page import OwnerPage
 
 logger = logging.getLogger(__name__)
 
-FOLDER = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).resolve().parents[3]
 
 
 def _no_api(name: str) -> Callable[[Any], Any]:

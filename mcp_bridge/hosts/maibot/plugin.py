@@ -17,19 +17,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..bridge.thread import BridgeThread
-from ..config.bridge_config import BridgeConfig, parse_config
-from ..errors import ConfigError
-from ..store.atomic_file import write_whole
-from ..store.data_dir import note_bot
-from .base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
-from .maibot_desk import Desk
-from .maibot_media import send_media
-from .maibot_owner import FOLDER, OwnerComponents
-from .maibot_reload import Reloader, is_own_reload
-from .maibot_switches import Switches
-from .maibot_tool import MaiBotTool, caller, declare, shown_names
-from .maibot_words import Words
+from ...bridge.thread import BridgeThread
+from ...config.bridge_config import BridgeConfig, parse_config
+from ...errors import ConfigError
+from ...store.atomic_file import write_whole
+from ...store.data_dir import note_bot
+from ..base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
+from ..owner.desk import Desk
+from ..owner.switches import Switches
+from ..owner.words import Words
+from .components import FOLDER, OwnerComponents
+from .reload import Reloader, is_own_reload
+from .tool import MaiBotTool, caller, declare, send_media, shown_names
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from src.plugin_system import (  # type: ignore[import-not-found]  # only inside
     ToolParamType,
 )
 
-from ..tools.schema.flat import FlatParameter
-from .base_tool import Parameter
+from ...tools.schema.flat import FlatParameter
+from ..base_tool import Parameter
 
 _NUMBERS = re.findall(r"\d+", getattr(sys.modules.get("src.config.config"), "MMC_VERSION", "0.12"))
 HOST_VERSION = tuple(map(int, _NUMBERS[:2]))

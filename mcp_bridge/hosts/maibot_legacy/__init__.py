@@ -1,0 +1,12 @@
+"""MaiBot 0.10 to 0.12. What it loads is looked up late: its own SDK is there only inside the bot."""
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["LegacyMcpBridgePlugin"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module(".plugin", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
