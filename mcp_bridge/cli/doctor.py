@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..config.bridge_config import BridgeConfig
-from ..doctor import diagnose, file_objection, longest_wait
+from ..doctor.diagnose import diagnose, file_objection, longest_wait
 from ..doctor.steps import Diagnosis, Step
 from ..doctor.words import Words
 from ..store.data_dir import bot_data_dir, default_data_dir
