@@ -179,7 +179,7 @@ async def test_a_slow_server_holds_the_start_only_so_long_and_its_tools_come_lat
     boot: Boot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = boot(odd("slow", "slow_init") + odd("s", "normal"))
-    adapter = import_module(f"plugins.{FOLDER}.mcp_bridge.hosts.maibot_legacy")
+    adapter = import_module(f"plugins.{FOLDER}.mcp_bridge.hosts.maibot_legacy.plugin")
     monkeypatch.setattr(adapter, "COMPONENT_WAIT_SECONDS", 0.5)
     host.load()
     assert "mcp_slow_echo" not in host.definitions()

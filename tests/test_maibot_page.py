@@ -100,7 +100,7 @@ class TestPage:
     def test_the_declaration_names_only_apis_that_exist(self) -> None:
         folder = Path(__file__).parents[1]
         page = json.loads((folder / "webui.json").read_text(encoding="utf-8"))["pages"][0]
-        source = (folder / "mcp_bridge" / "hosts" / "maibot_owner.py").read_text(encoding="utf-8")
+        source = (folder / "mcp_bridge" / "hosts" / "maibot" / "components.py").read_text(encoding="utf-8")
         for binding in [*page["queries"].values(), *page["actions"].values()]:
             assert f'@API("{binding["api"]}")' in source
 
