@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from .aio import off_loop
+from .aio import run_in_thread
 
 _SEAM = "_sdk"
 _brought: dict[str, ModuleType] = {}
@@ -19,5 +19,5 @@ def is_here() -> bool:
 async def bring(name: str = _SEAM) -> ModuleType:
     """Return a module of this package that imports the SDK, imported on a thread the first time."""
     if name not in _brought:
-        _brought[name] = await off_loop(import_module, f"{__package__}.{name}")
+        _brought[name] = await run_in_thread(import_module, f"{__package__}.{name}")
     return _brought[name]

@@ -12,7 +12,7 @@ from .errors import CallTimeout
 T = TypeVar("T")
 
 
-async def happens(event: asyncio.Event, seconds: float | None) -> bool:
+async def wait_for_event(event: asyncio.Event, seconds: float | None) -> bool:
     """Wait for an event and tell whether it came in time.
 
     `asyncio.wait_for` before Python 3.12 loses a cancellation that comes together with the event.
@@ -103,7 +103,7 @@ _Taken = ParamSpec("_Taken")
 _Given = TypeVar("_Given")
 
 
-async def off_loop(function: Callable[_Taken, _Given], *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Given:
+async def run_in_thread(function: Callable[_Taken, _Given], *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Given:
     """Run a function on a thread of the loop, or here if the system gives us no thread.
 
     Better a short halt than a session lost. It must be safe to run it twice: a pool that could not

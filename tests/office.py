@@ -11,7 +11,7 @@ from mcp_bridge import BridgeConfig
 from mcp_bridge.bridge.thread import BridgeThread
 from mcp_bridge.hosts.owner.command import OwnerCommand
 from mcp_bridge.hosts.owner.consent import Consents
-from mcp_bridge.hosts.owner.desk import Desk
+from mcp_bridge.hosts.owner.desk import OwnerActions
 from mcp_bridge.hosts.owner.switches import Switches
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
 
@@ -26,7 +26,7 @@ class Office:
         self.config = config
         self.switches = Switches(folder / "switches.json")
         self.bridge: BridgeThread | None = BridgeThread(config, data_dir=folder / "data")
-        self.desk = Desk(lambda: self.bridge, lambda: self.config, self._take_in, self.switches)
+        self.desk = OwnerActions(lambda: self.bridge, lambda: self.config, self._take_in, self.switches)
         self.said: list[str] = []
         self.consents = Consents(self._say_in)
         self.command = OwnerCommand(self.desk, self.consents)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from mcp_bridge import Bridge, CallTimeout, PermissionDenied, ServerUnavailable, ToolResult, load_config
 from mcp_bridge.calls import Call, Proceed
-from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, Ledger
+from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, CallStats
 from mcp_bridge.calls.stages import RateLimiter
 from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
 from mcp_bridge.errors import RateLimited
-from mcp_bridge.tools.failure_text import tell_error
+from mcp_bridge.tools.failure_text import failure_text
 from mcp_bridge.tools.tool import RemoteTool, present
 
 from .conftest import odd
@@ -87,8 +87,8 @@ class TestRates:
             await bridge.call("mcp_s_echo", {"text": "a"}, **GROUP)
             with pytest.raises(RateLimited) as refusal:
                 await bridge.call("mcp_s_echo", {"text": "b"}, **GROUP)
-            assert "MCP server 's' takes no more than 1 calls within 3600 s by one user" in tell_error(refusal.value)
-            assert "try again after that time" in tell_error(refusal.value)
+            assert "MCP server 's' takes no more than 1 calls within 3600 s by one user" in failure_text(refusal.value)
+            assert "try again after that time" in failure_text(refusal.value)
             assert bridge.status()[0].calls == 1
             assert bridge.ledger.server("s").denied == 1
 
@@ -234,7 +234,7 @@ class TestTrace:
 class TestLedger:
     @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["ok", "timeout", "denied"]), st.floats(0, 9))))
     def test_counts_agree_with_the_calls_however_many_there_were(self, calls: list[tuple[str, Any, float]]) -> None:
-        ledger = Ledger()
+        ledger = CallStats()
         for server, outcome, seconds in calls:
             ledger.add(CallRecord(0.0, server, "t", None, None, seconds, outcome))
         for server in "ab":
@@ -247,7 +247,7 @@ class TestLedger:
         assert len(ledger.recent()) == min(len(calls), KEPT_CALLS)
 
     def test_calls_are_counted_by_the_hour(self) -> None:
-        ledger = Ledger()
+        ledger = CallStats()
         for hour in (0, 0, 1, 5, 1000):
             ledger.add(CallRecord(hour * 3600 + 10.0, "s", "t", None, None, 0.0, "ok"))
         hours = ledger.per_hour(1000 * 3600 + 20.0, 3)
@@ -256,12 +256,12 @@ class TestLedger:
 
     @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["ok", "timeout", "denied"]), st.floats(0, 9))))
     def test_counts_survive_a_reload_of_the_host(self, calls: list[tuple[str, Any, float]]) -> None:
-        ledger = Ledger()
+        ledger = CallStats()
         for server, outcome, seconds in calls:
             ledger.add(CallRecord(7200.0, server, "t", "qq:group:1", "qq:1", seconds, outcome, error="why"))
         text = json.dumps(ledger.to_json())
         assert "qq:" not in text
-        other = Ledger()
+        other = CallStats()
         other.restore(json.loads(text))
         for server in "ab":
             assert other.server(server) == ledger.server(server)
@@ -270,7 +270,7 @@ class TestLedger:
 
     @pytest.mark.parametrize("stored", [{}, {"tools": [[1]], "servers": [], "hours": []}, {"tools": 5}])
     def test_what_was_not_stored_by_us_changes_nothing(self, stored: dict[str, Any]) -> None:
-        ledger = Ledger()
+        ledger = CallStats()
         ledger.add(CallRecord(0.0, "s", "t", None, None, 1.0, "ok"))
         with pytest.raises((TypeError, ValueError, KeyError)):
             ledger.restore(stored)

@@ -12,7 +12,7 @@ from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.errors import CallTimeout, NotSent, ServerUnavailable
 from mcp_bridge.sessions.in_flight import Request, ToolCall
 from mcp_bridge.sessions.requests import Conversation
-from mcp_bridge.transport.channel import Asides
+from mcp_bridge.transport.channel import SideOutput
 
 LIMITS = Deadline(60, 60)
 
@@ -20,7 +20,7 @@ LIMITS = Deadline(60, 60)
 class Ended:
     """A channel whose server has said at the end what it was given."""
 
-    asides = Asides()
+    asides = SideOutput()
 
     async def receive(self) -> None:
         return None

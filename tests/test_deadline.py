@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from mcp_bridge.aio import Deadline, happens
+from mcp_bridge.aio import Deadline, wait_for_event
 from mcp_bridge.errors import CallTimeout
 
 
@@ -18,7 +18,7 @@ async def test_a_cancellation_that_comes_together_with_the_event_is_not_lost() -
 
     async def wait() -> None:
         nonlocal went_on
-        await happens(event, 60)
+        await wait_for_event(event, 60)
         went_on = True
 
     task = asyncio.create_task(wait())
@@ -33,9 +33,9 @@ async def test_a_cancellation_that_comes_together_with_the_event_is_not_lost() -
 
 async def test_the_limit_is_kept_and_told() -> None:
     event = asyncio.Event()
-    assert not await happens(event, 0.05)
+    assert not await wait_for_event(event, 0.05)
     event.set()
-    assert await happens(event, 0)
+    assert await wait_for_event(event, 0)
 
 
 def unanswered() -> asyncio.Future[str]:

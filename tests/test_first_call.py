@@ -16,7 +16,7 @@ from mcp_bridge.sessions.in_flight import ToolCall
 from mcp_bridge.sessions.session import Connection
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.channel import SMALL_BYTES
-from mcp_bridge.transport.route import Route, Surroundings
+from mcp_bridge.transport.route import Route, SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
 
 from .cases.server_log import ServerLog
@@ -40,7 +40,7 @@ async def opening(file: Path, call: ToolCall) -> AsyncIterator[Connection]:
     """Yield a session that is being opened for a call."""
     (config,) = load_config(file).servers
     guardian = Guardian()
-    route = Route(config, Surroundings(guardian, Redactor(), 2**20))
+    route = Route(config, SharedResources(guardian, Redactor(), 2**20))
     connection = Connection(config, route, str)
     connection.prepare(call)
     try:

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bridge import _sdk
 from mcp_bridge.errors import RpcError
-from mcp_bridge.sessions.in_flight import Outstanding
+from mcp_bridge.sessions.in_flight import InFlight
 
 Heard = dict[int, "asyncio.Future[dict[str, Any]]"]
 SESSION: Any = None
@@ -30,7 +30,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
 
 
 async def test_an_answer_is_handed_on_before_the_session_has_taken_it_in(heard: Heard) -> None:
-    requests = Outstanding()
+    requests = InFlight()
     first, second = (requests.begin(SESSION, "tools/call", {}) for _ in range(2))
     await asyncio.sleep(0)
     requests.take(second.number, {"result": {"n": 2}})
@@ -39,7 +39,7 @@ async def test_an_answer_is_handed_on_before_the_session_has_taken_it_in(heard: 
 
 
 async def test_an_error_is_handed_on_with_its_code_and_data() -> None:
-    requests = Outstanding()
+    requests = InFlight()
     request = requests.begin(SESSION, "tools/call", {})
     requests.take(request.number, {"error": {"code": -5, "message": "no", "data": [1]}})
     with pytest.raises(RpcError) as caught:
@@ -49,7 +49,7 @@ async def test_an_error_is_handed_on_with_its_code_and_data() -> None:
 
 
 async def test_what_the_session_says_counts_where_nothing_was_taken(heard: Heard) -> None:
-    requests = Outstanding()
+    requests = InFlight()
     good, bad = (requests.begin(SESSION, "ping", {}) for _ in range(2))
     await asyncio.sleep(0)
     heard[good.number].set_result({"n": 1})
@@ -61,7 +61,7 @@ async def test_what_the_session_says_counts_where_nothing_was_taken(heard: Heard
 
 
 async def test_at_the_end_of_the_session_nobody_waits_any_more(heard: Heard) -> None:
-    requests = Outstanding()
+    requests = InFlight()
     request = requests.begin(SESSION, "tools/call", {})
     waiting = asyncio.create_task(asyncio.wait({request.answer}))
     await asyncio.sleep(0)
@@ -72,7 +72,7 @@ async def test_at_the_end_of_the_session_nobody_waits_any_more(heard: Heard) -> 
 
 
 async def test_one_that_is_left_ends_by_itself_and_its_answer_reaches_nobody(heard: Heard) -> None:
-    requests = Outstanding()
+    requests = InFlight()
     request = requests.begin(SESSION, "tools/call", {})
     await asyncio.sleep(0)
     requests.leave(request)
@@ -85,7 +85,7 @@ async def test_one_that_is_left_ends_by_itself_and_its_answer_reaches_nobody(hea
 
 async def test_the_session_takes_in_what_was_handed_on_before_it_ends(heard: Heard) -> None:
     """The SDK logs a traceback of an answer that it cannot give to anybody."""
-    requests = Outstanding()
+    requests = InFlight()
     taken, open_one = (requests.begin(SESSION, "tools/call", {}) for _ in range(2))
     await asyncio.sleep(0)
     requests.take(taken.number, {"result": {}})

@@ -13,7 +13,7 @@ from mcp_bridge import Bridge, load_config
 from mcp_bridge.bridge.thread import BridgeThread
 from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.store.catalogue import Snapshots
+from mcp_bridge.store.catalogue import StoredCatalogues
 from mcp_bridge.tools.tool import Listing, RemoteTool
 
 from .conftest import GENEROUS, until
@@ -96,19 +96,19 @@ async def test_names_do_not_depend_on_who_is_up(write_config: Write) -> None:
 def test_what_is_stored_names_no_secret_and_an_edited_entry_finds_nothing(tmp_path: Path) -> None:
     listing = Listing((RemoteTool("s", "t", "d", {"type": "object"}),))
     config = ServerConfig("s", identity="one")
-    store = Snapshots(tmp_path)
+    store = StoredCatalogues(tmp_path)
     store.save(config, listing)
     assert store.load(config) == listing
     assert store.load(ServerConfig("s", identity="two")) is None
     assert store.load(ServerConfig("other", identity="one")) is None
-    assert Snapshots(tmp_path / "elsewhere").load(config) is None
+    assert StoredCatalogues(tmp_path / "elsewhere").load(config) is None
     names = {file.name for file in (tmp_path / "catalogue").iterdir()}
     assert "salt" in names
     assert all(name == "salt" or len(name) == len("0" * 32 + ".json") for name in names)
 
 
 def test_two_bots_in_one_folder_do_not_disturb_each_other(tmp_path: Path) -> None:
-    ours, theirs = Snapshots(tmp_path), Snapshots(tmp_path)
+    ours, theirs = StoredCatalogues(tmp_path), StoredCatalogues(tmp_path)
     for number in range(20):
         tool = RemoteTool("s", f"t{number}")
         ours.save(ServerConfig("s", identity="ours"), Listing((tool,)))

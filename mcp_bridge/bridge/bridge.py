@@ -11,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..aio import happens, off_loop
+from ..aio import run_in_thread, wait_for_event
 from ..calls import Call, Middleware
 from ..calls import around as chain
-from ..calls.ledger import Ledger
+from ..calls.ledger import CallStats
 from ..calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
 from ..calls.trace import Trace
 from ..config.bridge_config import BridgeConfig
@@ -25,12 +25,12 @@ from ..store.data_dir import default_data_dir
 from ..text.redaction import Redactor
 from ..tools.result import ToolResult
 from ..tools.tool import Tool
-from ..transport.route import Surroundings
+from ..transport.route import SharedResources
 from ..transport.stdio.guardian import Guardian
-from .offered_tools import Toolbox
+from .offered_tools import OfferedTools
 from .sending import Sending
 from .server import Server, State
-from .servers import Roster
+from .servers import ServerSet
 
 logger = logging.getLogger(__name__)
 
@@ -77,18 +77,18 @@ class Bridge:
         confirm: Confirm | None = None,
     ) -> None:
         self.config = config
-        self.ledger = Ledger()
+        self.ledger = CallStats()
         self._only = only
         self._data_dir = Path(data_dir) if data_dir is not None else default_data_dir()
         self._on_change = on_change
         self._wait = wait
         self._guardian = Guardian()
         self._redact = Redactor(config.secrets)
-        self._toolbox = Toolbox(config)
+        self._toolbox = OfferedTools(config)
         self._shown: list[object] = []
         self._running = False
-        around = Surroundings(self._guardian, self._redact, config.max_message_mib * 2**20)
-        self._roster = Roster(around, self._data_dir, self._rebuild, only)
+        around = SharedResources(self._guardian, self._redact, config.max_message_mib * 2**20)
+        self._roster = ServerSet(around, self._data_dir, self._rebuild, only)
         first: tuple[Middleware, ...] = (Trace(self.ledger, self._redact), permit, RateLimiter(), repair_call)
         sending = Sending(self._roster.find, self._redact)
         self._handle = chain([*first, *middleware, Confirmation(confirm)], sending)
@@ -191,12 +191,12 @@ class Bridge:
         """End every session and server; safe to call from any task, and more than once."""
         self._running = False
         await self._roster.close()
-        await off_loop(self._guardian.close)
+        await run_in_thread(self._guardian.close)
 
     async def _attempt(self, server: Server, within_connect_timeout: bool) -> None:
         limit = server.config.connect_timeout if within_connect_timeout else server.start_seconds
         # A little longer than the server's own limit, so that its reason is known.
-        await happens(server.attempted, limit + 1)
+        await wait_for_event(server.attempted, limit + 1)
 
     async def _resolve(self, name: str) -> tuple[Tool, Server]:
         """Find a tool by its public name, waiting only for the server that owns the name."""

@@ -27,7 +27,7 @@ class Listed(Protocol):
     def listing(self) -> Listing: ...
 
 
-class Toolbox:
+class OfferedTools:
     """`tools` by public name; `former` holds names that were offered once and are known as gone.
 
     `left_out` are those that `max_tools` has no room for.

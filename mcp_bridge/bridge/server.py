@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Literal
 
-from ..aio import Backoff, happens, off_loop
-from ..config.rules import idle_rules
+from ..aio import Backoff, run_in_thread, wait_for_event
+from ..config.rules import unmatched_rules
 from ..config.server_config import ServerConfig
 from ..errors import BridgeError, ServerUnavailable, SessionExpired, SessionRefused
 from ..sessions.fresh import FreshSessions
@@ -21,10 +21,10 @@ from ..sessions.pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
 from ..sessions.session import Connection
 from ..sessions.strategy import Sessions
 from ..store.approvals import Approvals, Change
-from ..store.catalogue import Snapshots
+from ..store.catalogue import StoredCatalogues
 from ..text.cleaning import clean_label, truncate
 from ..tools.tool import Listing, masked
-from ..transport.route import Route, Surroundings
+from ..transport.route import Route, SharedResources
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +49,9 @@ class Server:
     def __init__(
         self,
         config: ServerConfig,
-        around: Surroundings,
+        around: SharedResources,
         budget: SpareBudget,
-        snapshots: Snapshots,
+        snapshots: StoredCatalogues,
         approvals: Approvals,
         on_listing: Callable[[], None],
     ) -> None:
@@ -115,7 +115,7 @@ class Server:
             return
         while True:
             pause = await self.discover()
-            if await happens(self._again, pause):
+            if await wait_for_event(self._again, pause):
                 await asyncio.sleep(self._storm.pause or SETTLE_SECONDS)
             self._again.clear()
 
@@ -133,7 +133,7 @@ class Server:
             except Exception as error:  # a fault of ours must cost this server alone
                 logger.exception("listing the tools of MCP server '%s' failed", self.config.name)
                 return self._fail(ServerUnavailable(f"internal error: {error!r}", server=self.config.name))
-            offered, changes = await off_loop(self._store, masked(listing, self._around.redact))
+            offered, changes = await run_in_thread(self._store, masked(listing, self._around.redact))
             self._report(changes)
             self._check_rules(listing)
             self._accept(offered)
@@ -150,7 +150,7 @@ class Server:
             raise self.unavailable()
         async with self._lock:
             listing = masked(await self._list(), self._around.redact)
-            changes = await off_loop(self._approvals.accept, self.config, listing)
+            changes = await run_in_thread(self._approvals.accept, self.config, listing)
             self._report([])
             self._check_rules(listing)
             self._accept(listing)
@@ -263,7 +263,7 @@ class Server:
 
     def _check_rules(self, listing: Listing) -> None:
         """Tell the owner of rules that name no tool: a dangerous one may go unguarded."""
-        idle = idle_rules(self.config, listing.tools)
+        idle = unmatched_rules(self.config, listing.tools)
         if idle and listing.tools and idle != self._idle_rules:
             names = truncate(", ".join(clean_label(tool.remote_name) for tool in listing.tools), _NAMES_CHARS)
             text = f"none of its tools has that name: {', '.join(idle)}; it has {names}"

@@ -7,15 +7,15 @@ import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from ..aio import happens
+from ..aio import wait_for_event
 from ..config.bridge_config import BridgeConfig
 from ..config.server_config import ServerConfig
 from ..errors import ServerUnavailable
 from ..sessions.pool import SpareBudget
 from ..store.approvals import Approvals
-from ..store.catalogue import Snapshots
+from ..store.catalogue import StoredCatalogues
 from ..tools.names import server_prefix
-from ..transport.route import Surroundings
+from ..transport.route import SharedResources
 from .server import Server
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ RETIRE_SECONDS = 600.0
 """How long calls may go on whose server an edit has removed or changed: their own limits end them earlier."""
 
 
-class Roster:
+class ServerSet:
     """`servers` by name, in the order of the configuration, each with the task that keeps it going.
 
     With `only`, no other servers than these are started.
@@ -32,14 +32,14 @@ class Roster:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: SharedResources,
         data_dir: Path,
         on_listing: Callable[[], None],
         only: Collection[str] | None = None,
     ) -> None:
         self.servers: dict[str, Server] = {}
         self._around = around
-        self._snapshots, self._approvals = Snapshots(data_dir), Approvals(data_dir)
+        self._snapshots, self._approvals = StoredCatalogues(data_dir), Approvals(data_dir)
         self._budget = SpareBudget(0)
         self._on_listing = on_listing
         self._only = only
@@ -105,6 +105,6 @@ async def _end(server: Server, task: asyncio.Task[None] | None) -> None:
     if task is not None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    if not await happens(server.quiet, RETIRE_SECONDS):
+    if not await wait_for_event(server.quiet, RETIRE_SECONDS):
         logger.warning("calls of MCP server '%s' are ended: it is no longer configured", server.config.name)
     await server.close()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..calls.ledger import Ledger
+from ..calls.ledger import CallStats
 from ..calls.stages import Confirm
 from ..config.bridge_config import BridgeConfig
 from ..errors import ServerUnavailable
@@ -115,7 +115,7 @@ class BridgeThread:
         await asyncio.wrap_future(self._begin(lambda: self._reconfigure(config)))
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> CallStats:
         """What is remembered of the calls; may be read from any thread."""
         return self._bridge.ledger
 

@@ -61,7 +61,7 @@ class Figures:
             self.last_error = record.error or self.last_error
 
 
-class Ledger:
+class CallStats:
     """The calls of one bridge since it was started; of bounded size.
 
     Written on the bridge's loop. May be read from any thread: what is read is copied in one step.

@@ -17,7 +17,7 @@ from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from ..tools.result import ToolResult
 from .call import Call, Proceed
-from .ledger import CallRecord, Ledger, Outcome
+from .ledger import CallRecord, CallStats, Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 class Trace:
     """Middleware that notes every call, whatever becomes of it."""
 
-    def __init__(self, ledger: Ledger, redact: Callable[[str], str]) -> None:
+    def __init__(self, ledger: CallStats, redact: Callable[[str], str]) -> None:
         self._ledger = ledger
         self._redact = redact
 

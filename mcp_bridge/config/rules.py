@@ -38,7 +38,7 @@ def matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> 
     return any(_hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs)
 
 
-def idle_rules(config: ServerConfig, tools: Sequence[Named]) -> list[str]:
+def unmatched_rules(config: ServerConfig, tools: Sequence[Named]) -> list[str]:
     """Return what in `confirm`, `visible`, `override` and `tools` names none of a server's tools: mistyped, perhaps.
 
     Patterns that allow or deny may well match nothing; a plain name there is meant to be one.

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from ..config.command import program_name
 from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
-from ..transport.channel import Asides
+from ..transport.channel import SideOutput
 from .steps import StepName
 
 
@@ -31,7 +31,7 @@ _STATUSES = {401: "unauthorized", 403: "forbidden", 407: "proxy", 429: "too_many
 _OTHER_TRANSPORT = frozenset({405, 406, 415})
 
 
-def case_of(error: BridgeError, config: ServerConfig, asides: Asides) -> Case:
+def case_of(error: BridgeError, config: ServerConfig, asides: SideOutput) -> Case:
     """Return the case of an error that kept a server from being started or reached."""
     match getattr(error, "cause", None):
         case "folder":
@@ -62,7 +62,7 @@ def case_of(error: BridgeError, config: ServerConfig, asides: Asides) -> Case:
             return Case("handshake", "other")
 
 
-def case_of_list(error: BridgeError, config: ServerConfig, asides: Asides) -> Case:
+def case_of_list(error: BridgeError, config: ServerConfig, asides: SideOutput) -> Case:
     """Return the case of an error that came instead of the list of tools."""
     if isinstance(error, CallTimeout):
         return Case("tools", "list_timeout")
@@ -80,7 +80,7 @@ def _missing_program(config: ServerConfig) -> Case:
     return Case("program", f"program.{kind}" if kind else "program", {"name": name, "which": which})
 
 
-def _ended(config: ServerConfig, asides: Asides) -> Case:
+def _ended(config: ServerConfig, asides: SideOutput) -> Case:
     by_launcher = config.uses_launcher
     values = {"launcher": program_name(config.command), "name": ""}
     if words := understand((*asides.stdout, *asides.stderr), by_launcher=by_launcher):
@@ -91,7 +91,7 @@ def _ended(config: ServerConfig, asides: Asides) -> Case:
     return Case("start", "exit" if asides.stderr or asides.stdout else "silent")
 
 
-def _silent(config: ServerConfig, asides: Asides) -> Case:
+def _silent(config: ServerConfig, asides: SideOutput) -> Case:
     if not config.command:
         return Case("handshake", "timeout.remote")
     if asides.stdout:

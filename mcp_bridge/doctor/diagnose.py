@@ -15,7 +15,7 @@ from pathlib import Path
 from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ConfigError
 from ..text.redaction import Redactor
-from ..transport.route import Surroundings
+from ..transport.route import SharedResources
 from ..transport.stdio.guardian import Guardian
 from .examination import Examination
 from .offer import Offered
@@ -32,7 +32,7 @@ async def diagnose(config: BridgeConfig, words: Words, *, data_dir: Path) -> lis
     if any(server.enabled for server in config.servers):
         await asyncio.to_thread(_import_sdk, words)  # first: it takes seconds on a slow machine, of nobody's time limit
     guardian = Guardian()
-    around = Surroundings(guardian, Redactor(config.secrets), config.max_message_mib * 2**20)
+    around = SharedResources(guardian, Redactor(config.secrets), config.max_message_mib * 2**20)
     objection = file_objection(config, words)
     examinations = [Examination(server, around, words, objection) for server in config.servers]
     try:

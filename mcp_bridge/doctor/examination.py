@@ -21,9 +21,9 @@ from ..text.cleaning import clean_label, truncate
 from ..text.redaction import public_url
 from ..tools.names import server_prefix
 from ..tools.tool import Listing, masked
-from ..transport.channel import Asides
+from ..transport.channel import SideOutput
 from ..transport.http.addresses import proxy_for
-from ..transport.route import Route, Surroundings
+from ..transport.route import Route, SharedResources
 from ..transport.stdio.launch import plan_launch, same_named
 from .casebook import CASEBOOK
 from .cause import Case, case_of, case_of_list
@@ -46,7 +46,7 @@ class Failed(Exception):
 class Examination:
     """Examines one server. `listing` are its tools once they are known, what a model may see of them."""
 
-    def __init__(self, config: ServerConfig, around: Surroundings, words: Words, objection: str) -> None:
+    def __init__(self, config: ServerConfig, around: SharedResources, words: Words, objection: str) -> None:
         self.config = config
         self.listing: Listing | None = None
         self._around = around
@@ -126,7 +126,7 @@ class Examination:
         try:
             launch = plan_launch(self.config)
         except ServerUnavailable as error:
-            self._fail_by(case_of(error, self.config, Asides()), error)
+            self._fail_by(case_of(error, self.config, SideOutput()), error)
         searched = not os.path.dirname(self.config.command)
         if searched and (others := same_named(launch.program, launch.env)):
             told = words("program.others", program=launch.program, others=words.some(others))
@@ -204,8 +204,8 @@ class Examination:
             self._ping = self._step("ping", True, self._words("ping", milliseconds=milliseconds))
 
     @property
-    def _asides(self) -> Asides:
-        return self._connection.asides if self._connection is not None else Asides()
+    def _asides(self) -> SideOutput:
+        return self._connection.asides if self._connection is not None else SideOutput()
 
     def _connect(self) -> Connection:
         self._connection = Connection(self.config, self._route, self._around.redact)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..bridge.offered_tools import Toolbox
+from ..bridge.offered_tools import OfferedTools
 from ..config.bridge_config import BridgeConfig
-from ..config.rules import idle_rules, is_offered
+from ..config.rules import is_offered, unmatched_rules
 from ..config.server_config import ServerConfig
 from ..store.approvals import Approvals
-from ..store.catalogue import Snapshots
+from ..store.catalogue import StoredCatalogues
 from ..text.cleaning import clean_label
 from ..tools.names import assign_names
 from ..tools.tool import Listing
@@ -30,13 +30,13 @@ class Offered:
     """Names and schemas of all tools: of those found now, and of the stored ones of servers that are not there."""
 
     def __init__(self, config: BridgeConfig, examinations: Sequence[Examination], data_dir: Path, words: Words) -> None:
-        stored, approvals = Snapshots(data_dir), Approvals(data_dir)
+        stored, approvals = StoredCatalogues(data_dir), Approvals(data_dir)
         known = [_know(one, stored, approvals) for one in examinations]
         self._words = words
         self._most = config.max_tools
         self._withheld = {one.config.name: one.withheld for one in known}
         self._names = assign_names([tool for one in known for tool in one.listing.tools])
-        self._toolbox = Toolbox(config)
+        self._toolbox = OfferedTools(config)
         self._toolbox.fill(known)
 
     def tell(self, examination: Examination) -> None:
@@ -66,7 +66,7 @@ class Offered:
                 notes.append(words("names.crowded", most=self._most, names=words.some(crowded)))
             if withheld:
                 notes.append(words("names.withheld", names=words.some(withheld), server=config.name))
-            if idle := idle_rules(config, list(own.values())):
+            if idle := unmatched_rules(config, list(own.values())):
                 notes.append(words("names.idle", rules=words.some(idle)))
             examination.passed("names", words("names", names=words.some(offered)), words.together(notes))
         return offered
@@ -89,7 +89,7 @@ class Offered:
         examination.passed("schemas", told, words("schemas.left_out", names=words.some(left_out)) if left_out else "")
 
 
-def _know(examination: Examination, stored: Snapshots, approvals: Approvals) -> _Known:
+def _know(examination: Examination, stored: StoredCatalogues, approvals: Approvals) -> _Known:
     """Return what is known of a server's tools, without those that its owner has not accepted."""
     config, listing = examination.config, examination.listing
     if listing is None:

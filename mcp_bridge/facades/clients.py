@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from ..tools.result import ToolResult
 from .agentscope import tool_function_class
 from .server_params import KEPT_SESSION, checked_config_of_one
-from .single_server import OneServer
+from .single_server import SingleServer
 from .tool_function import MCPToolFunction
 
 _TEXT_OPTIONS = ("encoding", "encoding_error_handler")  # agentscope's; MCP is UTF-8, and the rest is replaced
@@ -33,7 +33,7 @@ class _Client:
         config = checked_config_of_one(name, {**self._strategy, **entry, **options})
         self.name = name
         self._config = config.servers[0]
-        self._server = OneServer(name, lambda: config)
+        self._server = SingleServer(name, lambda: config)
 
     @property
     def is_connected(self) -> bool:

@@ -23,7 +23,7 @@ from ..bridge.thread import BridgeThread
 from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError, ToolNotFound
 from ..text.cleaning import cut_middle
-from ..tools.failure_text import tell_error, tell_result
+from ..tools.failure_text import failure_text, result_text
 from ..tools.result import ToolResult
 from ..tools.tool import Tool
 from .registry_config import DEFAULTS
@@ -201,8 +201,8 @@ def make_tool_def(tool: Tool, server: ServerConfig, running: Callable[[], Bridge
             result = _result(tool, server, running(), kwargs)
         except BridgeError as error:
             logger.error("%s failed: %s", tool.name, error.message)
-            return tell_error(error, tool.server, tool.remote_name)
-        text = tell_result(result, tool.server, tool.remote_name)
+            return failure_text(error, tool.server, tool.remote_name)
+        text = result_text(result, tool.server, tool.remote_name)
         if result.is_error:
             raise ToolExecutionError(text, server=tool.server)
         return text

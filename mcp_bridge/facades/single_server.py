@@ -43,7 +43,7 @@ class ToolsetState(str, Enum):
     __str__ = str.__str__
 
 
-class OneServer:
+class SingleServer:
     """Owns the `BridgeThread` of a server from `open` to `close`, as often as that happens.
 
     Closed by itself when nobody refers to this object any more.

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BridgeError
-from ..tools.failure_text import tell_error, tell_result
+from ..tools.failure_text import failure_text, result_text
 from ..tools.result import ToolResult
 from ..tools.schema.shown import rename_parameters
 from ..tools.tool import Tool
@@ -89,9 +89,9 @@ class MCPToolFunction:
         try:
             return await self._call(self.mcp_tool.name, own, seconds)
         except BridgeError as error:
-            error.args = (tell_error(error, self.mcp_name, self.mcp_tool.remote_name),)
+            error.args = (failure_text(error, self.mcp_name, self.mcp_tool.remote_name),)
             raise
 
     def _content(self, result: ToolResult) -> list[dict[str, Any]]:
-        marked = tell_result(result, self.mcp_name, self.mcp_tool.remote_name) if self.wrap_tool_result else result.text
+        marked = result_text(result, self.mcp_name, self.mcp_tool.remote_name) if self.wrap_tool_result else result.text
         return readable_content(result, marked, self._max_chars)

@@ -16,12 +16,12 @@ from typing import Any, Generic, TypeVar
 
 from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable
-from ..tools.failure_text import tell_error, tell_result
+from ..tools.failure_text import failure_text, result_text
 from ..tools.names import assign_names
 from ..tools.tool import Tool
 from .server_params import KEPT_SESSION, LocalServerParams, RemoteServerParams, config_of_one, local_entry, remote_entry
 from .signature import ToolFunction, make_function
-from .single_server import OneServer, ToolsetState
+from .single_server import SingleServer, ToolsetState
 
 _Params = TypeVar("_Params")
 _Toolset = TypeVar("_Toolset", bound="McpToolset[Any]")
@@ -50,7 +50,7 @@ class McpToolset(ABC, Generic[_Params]):
         self._filter = [tool_filter] if isinstance(tool_filter, str) else tool_filter
         self._prefix = tool_prefix
         self._auto_reconnect = auto_reconnect
-        self._server = OneServer(
+        self._server = SingleServer(
             name, self._config, "call 'await toolset.connect()' first, or use 'async with toolset:'"
         )
 
@@ -126,8 +126,8 @@ class McpToolset(ABC, Generic[_Params]):
             except BridgeError as error:
                 if isinstance(error, ServerUnavailable) and not self._auto_reconnect:
                     self._server.lose(bridge, error.message)
-                return tell_error(error, tool.server, tool.remote_name)
-            return tell_result(result, tool.server, tool.remote_name)
+                return failure_text(error, tool.server, tool.remote_name)
+            return result_text(result, tool.server, tool.remote_name)
 
         function = make_function(tool.name, tool.description, tool.input_schema, call)
         vars(function).update(_mcp_tool=tool, __is_tool__=True)  # marks by which liteai-sdk knows a tool

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Protocol, cast
 
 from ..errors import BridgeError
-from ..tools.failure_text import tell_error, tell_result
+from ..tools.failure_text import failure_text, result_text
 from ..tools.names import sanitize
 from ..tools.result import ToolResult
 from ..tools.schema.flat import FlatParameter, flatten, unflatten
@@ -87,9 +87,9 @@ def create_mcp_tool_class(tool: Tool, bridge: Caller, base: type[Any] = BaseTool
         try:
             result = await bridge.call(tool.name, arguments, chat=chat, user=user)
         except BridgeError as error:
-            result = ToolResult(tell_error(error, tool.server, tool.remote_name), is_error=True)
+            result = ToolResult(failure_text(error, tool.server, tool.remote_name), is_error=True)
         else:
-            result = replace(result, text=tell_result(result, tool.server, tool.remote_name))
+            result = replace(result, text=result_text(result, tool.server, tool.remote_name))
         answer = getattr(self, "answer", None)
         return cast("dict[str, Any]", answer(result)) if answer else {"content": result.text}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..errors import BridgeError
-from ..tools.failure_text import tell_error, tell_result
+from ..tools.failure_text import failure_text, result_text
 from ..tools.result import ToolResult
 from ..tools.tool import Tool
 
@@ -196,10 +196,10 @@ async def answer_calls(
         started = time.monotonic()
         try:
             result = await bridge.call(call.name, call.arguments, chat=chat, user=user)
-            text = tell_result(result, tool.server, tool.remote_name) if tool else result.text
+            text = result_text(result, tool.server, tool.remote_name) if tool else result.text
             failed = result.is_error
         except BridgeError as error:
-            text = tell_error(error, tool.server, tool.remote_name) if tool else tell_error(error, error.server)
+            text = failure_text(error, tool.server, tool.remote_name) if tool else failure_text(error, error.server)
             failed = True
         on_answer(Answer(call, text, failed, time.monotonic() - started))
         return {"role": "tool", "tool_call_id": call.id, "content": text}

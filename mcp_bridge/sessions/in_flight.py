@@ -39,7 +39,7 @@ class Request:
     answer: Answer
 
 
-class Outstanding:
+class InFlight:
     """Begins requests, and sees to it that each comes to its end, with the session at the latest.
 
     An answer is handed on as soon as it is there: the SDK's session, which is still to take it in, need

@@ -28,7 +28,7 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class InitializeResult:
     """What client and server have told each other."""
 
     protocol_version: str
@@ -50,7 +50,7 @@ def initialize_params(capabilities: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def shake_hands(session: ClientSession, ask: Ask, capabilities: Mapping[str, Any]) -> Agreement:
+async def initialize(session: ClientSession, ask: Ask, capabilities: Mapping[str, Any]) -> InitializeResult:
     """Do the handshake, with requests made by `ask`, announcing `capabilities`.
 
     Raises `ServerUnavailable` if no common version is found, `RpcError` if the server refuses,
@@ -75,7 +75,7 @@ async def shake_hands(session: ClientSession, ask: Ask, capabilities: Mapping[st
         )
     _sdk.adopt(session, str(version))
     await _sdk.notify(session, "notifications/initialized")
-    return Agreement(str(version), _table(result.get("capabilities")), _table(result.get("serverInfo")))
+    return InitializeResult(str(version), _table(result.get("capabilities")), _table(result.get("serverInfo")))
 
 
 async def let_roots_arrive(ping: Callable[[], Awaitable[None]], message_filter: MessageFilter) -> None:

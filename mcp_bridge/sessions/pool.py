@@ -8,7 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from ..aio import happens
+from ..aio import wait_for_event
 from ..config.server_config import ServerConfig
 from ..errors import ServerUnavailable
 from .in_flight import ToolCall
@@ -72,7 +72,7 @@ class SessionPool:
             self._freed.clear()
             self.waiting += 1
             try:
-                await happens(self._freed, max(deadline - loop.time(), 0))
+                await wait_for_event(self._freed, max(deadline - loop.time(), 0))
             finally:
                 self.waiting -= 1
             if loop.time() >= deadline and not self.has_room():

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ..aio import Deadline
 from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, Cause, NotSent, RpcError, ServerUnavailable
-from ..transport.channel import Asides, Channel
+from ..transport.channel import Channel, SideOutput
 from ..transport.filter import Hooks, MessageFilter
 from .error_answers import ends_session, meaning
-from .in_flight import Outstanding, Request, ToolCall
+from .in_flight import InFlight, Request, ToolCall
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -49,7 +49,7 @@ class Conversation:
         self.ended = False
         self.retired = False
         """Whether no further call may begin: one was given up, or the server has forgotten the session."""
-        self.requests = Outstanding()
+        self.requests = InFlight()
         hooks = Hooks(self._progress, on_list_changed, self._log, self.requests.take)
         self.filter = MessageFilter(roots=config.roots, elicitation=config.elicitation, hooks=hooks)
         self._server = config.name
@@ -61,9 +61,9 @@ class Conversation:
         self._farewells: set[asyncio.Task[None]] = set()
 
     @property
-    def asides(self) -> Asides:
+    def asides(self) -> SideOutput:
         """What the server's process has said beside its messages."""
-        return self.channel.asides if self.channel is not None else Asides()
+        return self.channel.asides if self.channel is not None else SideOutput()
 
     def prepare(self, call: ToolCall) -> None:
         """Have this call begun during the handshake, if it can leave right behind that; `call_tool` takes it up."""

@@ -19,13 +19,13 @@ from ..aio import Deadline
 from ..config.server_config import ServerConfig
 from ..errors import BridgeError, RpcError, ServerUnavailable
 from ..text.cleaning import clean_label, truncate
-from ..transport.channel import Asides, session_streams
+from ..transport.channel import SideOutput, session_streams
 from ..transport.early_initialize import greet
 from ..transport.http.failure import root_cause
 from ..transport.route import ChannelOpener, Route, leads_elsewhere
 from .error_answers import refusal
 from .in_flight import ToolCall
-from .initialize import Agreement, initialize_params, let_roots_arrive, shake_hands
+from .initialize import InitializeResult, initialize, initialize_params, let_roots_arrive
 from .requests import Conversation
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Connection:
 
     def __init__(self, config: ServerConfig, route: Route, redact: Callable[[str], str]) -> None:
         self.server = config.name
-        self.agreement: Agreement | None = None
+        self.agreement: InitializeResult | None = None
         self.on_list_changed: Callable[[Connection], None] = lambda connection: None
         self.on_end: Callable[[Connection], None] = lambda connection: None
         self._route = route
@@ -78,7 +78,7 @@ class Connection:
         return bool(self._talk.requests)
 
     @property
-    def asides(self) -> Asides:
+    def asides(self) -> SideOutput:
         """What the server's process has said beside its messages."""
         return self._talk.asides
 
@@ -234,7 +234,7 @@ class Connection:
     async def _initialize(self, session: ClientSession) -> ServerUnavailable | None:
         """Do the handshake; return why it failed, if it did."""
         try:
-            self.agreement = await shake_hands(session, partial(self._ask, session), self._talk.filter.capabilities())
+            self.agreement = await initialize(session, partial(self._ask, session), self._talk.filter.capabilities())
             if "roots" in self._talk.filter.capabilities():
                 await let_roots_arrive(partial(self._ping, session), self._talk.filter)
         except ServerUnavailable as error:

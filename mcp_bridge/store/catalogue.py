@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 FORMAT = 1
 
 
-class Snapshots:
+class StoredCatalogues:
     """The stored listings of one data folder."""
 
     def __init__(self, data_dir: Path) -> None:

@@ -28,7 +28,7 @@ class _Dropped:
 DROPPED: Final = _Dropped()
 
 
-class Copier:
+class JsonCopier:
     """Copy one document; `cut` tells afterwards whether a limit was met."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ _ADVICE: Mapping[type[BridgeError], str] = {
 _OTHER_ADVICE = "Answer without this tool."
 
 
-def tell_error(error: BridgeError, server: str | None = None, tool: str | None = None) -> str:
+def failure_text(error: BridgeError, server: str | None = None, tool: str | None = None) -> str:
     """Return the text for a call that could not be made; it names the server if there is one, and its tool."""
     text = error.message
     if server is not None and f"'{server}'" not in text:
@@ -25,7 +25,7 @@ def tell_error(error: BridgeError, server: str | None = None, tool: str | None =
     return f"{text}. {_ADVICE.get(type(error), _OTHER_ADVICE)}"
 
 
-def tell_result(result: ToolResult, server: str, tool: str) -> str:
+def result_text(result: ToolResult, server: str, tool: str) -> str:
     """Return the text of a result; a failure is marked as one, and by whom."""
     if not result.is_error:
         return result.text

@@ -33,7 +33,7 @@ def _last_lines() -> deque[str]:
 
 
 @dataclass(frozen=True)
-class Asides:
+class SideOutput:
     """What a process has said beside its messages, the last lines of each: cleaned, secrets masked."""
 
     stderr: deque[str] = field(default_factory=_last_lines)
@@ -43,7 +43,7 @@ class Asides:
 class Channel(Protocol):
     """One open connection to a server."""
 
-    asides: Asides
+    asides: SideOutput
 
     async def receive(self) -> Message | Broken | None:
         """Return the next message, an unreadable answer, or None when there will be none any more."""

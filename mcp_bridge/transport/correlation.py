@@ -35,7 +35,7 @@ class Pending:
     """How many notifications had left before it."""
 
 
-class PendingRequests:
+class Correlator:
     """All of one session, by the ids under which they have left."""
 
     def __init__(self) -> None:

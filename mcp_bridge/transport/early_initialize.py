@@ -14,7 +14,7 @@ GREETING_ID = 0
 """Of the request that was sent ahead; the session gives it another when it comes to send it."""
 
 
-class GreetedChannel:
+class EarlyInitialize:
     """A channel on which `initialize` has been sent; the session's own is kept back, and gets the answer."""
 
     def __init__(self, channel: Channel) -> None:
@@ -47,8 +47,8 @@ class GreetedChannel:
             await self._channel.send(message, metadata)
 
 
-async def greet(channel: Channel, params: dict[str, Any]) -> GreetedChannel:
+async def greet(channel: Channel, params: dict[str, Any]) -> EarlyInitialize:
     """Send `initialize` with these parameters, and return the channel for the session."""
     with contextlib.suppress(OSError):  # the session will see that the connection is gone
         await channel.send({"jsonrpc": "2.0", "id": GREETING_ID, "method": "initialize", "params": params})
-    return GreetedChannel(channel)
+    return EarlyInitialize(channel)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..text import json_text
 from ..text.cleaning import clean_label, truncate
-from .correlation import METHOD_NOT_FOUND, PARSE_ERROR, Pending, PendingRequests, is_nameless, request_number
+from .correlation import METHOD_NOT_FOUND, PARSE_ERROR, Correlator, Pending, is_nameless, request_number
 from .framing import Broken, Message
 from .responses import _accept_defaults, error_object, is_error, result_object
 
@@ -71,7 +71,7 @@ class MessageFilter:
         self._roots = roots
         self._elicitation = elicitation
         self._hooks = hooks or Hooks()
-        self._pending = PendingRequests()
+        self._pending = Correlator()
         self.has_told_roots = False
         """Whether the server has asked for the roots."""
 

@@ -19,7 +19,7 @@ from .stdio.launch import Launch, is_there, plan_launch
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SharedResources:
     """What all sessions of one bridge share. `max_message_bytes` is the longest message taken.
 
     `first_starts` holds a lock for each launcher: one may download one server at a time.
@@ -37,7 +37,7 @@ ChannelOpener = Callable[[], AbstractAsyncContextManager[Channel]]
 class Route:
     """The ways to a server, in the order in which they are to be tried; remembers which one led there."""
 
-    def __init__(self, config: ServerConfig, around: Surroundings) -> None:
+    def __init__(self, config: ServerConfig, around: SharedResources) -> None:
         ways: dict[str, ChannelOpener] = {
             "stdio": lambda: _stdio(config, self._launch(config), around),
             "http": lambda: _http(config, around),
@@ -76,21 +76,21 @@ def leads_elsewhere(error: ServerUnavailable) -> bool:
 
 
 @asynccontextmanager
-async def _http(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
+async def _http(config: ServerConfig, around: SharedResources) -> AsyncIterator[Channel]:
     remote = await _sdk_loader.bring("transport.http.channel")
     async with remote.open_http(config, around.max_message_bytes) as channel:
         yield channel
 
 
 @asynccontextmanager
-async def _sse(config: ServerConfig, around: Surroundings) -> AsyncIterator[Channel]:
+async def _sse(config: ServerConfig, around: SharedResources) -> AsyncIterator[Channel]:
     remote = await _sdk_loader.bring("transport.http.channel")
     async with remote.open_sse(config, around.max_message_bytes) as channel:
         yield channel
 
 
 @asynccontextmanager
-async def _stdio(config: ServerConfig, launch: Launch, around: Surroundings) -> AsyncIterator[Channel]:
+async def _stdio(config: ServerConfig, launch: Launch, around: SharedResources) -> AsyncIterator[Channel]:
     async with open_stdio(
         config.name,
         launch,

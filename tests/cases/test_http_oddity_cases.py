@@ -21,7 +21,7 @@ from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.http.addresses import proxy_for
 from mcp_bridge.transport.http.failure import failure_in, from_exception
 from mcp_bridge.transport.http.guard import HttpGuard
-from mcp_bridge.transport.route import Route, Surroundings
+from mcp_bridge.transport.route import Route, SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
 
 from ..conftest import GENEROUS
@@ -218,7 +218,7 @@ async def test_a_fault_inside_task_groups_was_told_as_an_exception_group(write_c
             yield
 
     config = load_config(write_config(at("http://127.0.0.1:9/mcp"))).servers[0]
-    connection = Connection(config, Faulty(config, Surroundings(Guardian(), Redactor(), 1000)), str)
+    connection = Connection(config, Faulty(config, SharedResources(Guardian(), Redactor(), 1000)), str)
     with pytest.raises(ServerUnavailable, match=r"failed during connecting: KeyError: 'what really failed'$"):
         await connection.wait_ready(GENEROUS)
 

@@ -14,7 +14,7 @@ from mcp_bridge.doctor.words import Words
 from mcp_bridge.store.approvals import Approvals
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.tools.tool import Listing, RemoteTool
-from mcp_bridge.transport.route import Surroundings
+from mcp_bridge.transport.route import SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
 
 from ..cases.remote import at, remote
@@ -89,7 +89,7 @@ async def test_a_pinned_server_whose_tools_changed_is_told_and_nothing_is_stored
 
 async def test_a_schema_that_no_model_accepts_is_told(data_dir: Path, write_config: Write) -> None:
     config = load_config(write_config(entry(command="x")))
-    around = Surroundings(Guardian(), Redactor(), 2**20)
+    around = SharedResources(Guardian(), Redactor(), 2**20)
     words = Words("en")
     patient = Examination(config.servers[0], around, words, "")
     patient.listing = Listing((RemoteTool("s", "bad", "", False), RemoteTool("s", "good", "", {})))

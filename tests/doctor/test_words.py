@@ -16,7 +16,7 @@ from mcp_bridge.doctor.diagnose import host_objection
 from mcp_bridge.doctor.words import TEXTS, Words
 from mcp_bridge.errors import ServerUnavailable
 from mcp_bridge.text.language import system_language
-from mcp_bridge.transport.channel import Asides
+from mcp_bridge.transport.channel import SideOutput
 
 from ..conftest import odd
 from .examining import LANGUAGES, Write, entry, examine, failure
@@ -121,7 +121,7 @@ def test_every_http_status_has_advice_that_can_be_told(status: int | None) -> No
     error = ServerUnavailable("it failed", cause="status", status=status)
     for transport in ("http", "sse", "auto"):
         config = ServerConfig("s", transport=transport, url="http://h.invalid/mcp")  # type: ignore[arg-type]
-        case = case_of(error, config, Asides())
+        case = case_of(error, config, SideOutput())
         for language in LANGUAGES:
             cause, fix = CASEBOOK[case.advice].told(Words(language), {**case.values, "message": "it failed"})
             assert "it failed" in cause

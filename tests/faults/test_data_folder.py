@@ -18,7 +18,7 @@ from mcp_bridge import Bridge
 from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.store.atomic_file import LEFT_SECONDS
-from mcp_bridge.store.catalogue import Snapshots
+from mcp_bridge.store.catalogue import StoredCatalogues
 from mcp_bridge.store.entry_files import SALT_BYTES
 from mcp_bridge.tools.tool import Listing, RemoteTool
 
@@ -133,8 +133,8 @@ import resource, sys
 from pathlib import Path
 from mcp_bridge.catalog import Listing, RemoteTool
 from mcp_bridge.server_config import ServerConfig
-from mcp_bridge.snapshot import Snapshots
-store, entry = Snapshots(Path(sys.argv[1])), ServerConfig("s", identity="one")
+from mcp_bridge.snapshot import StoredCatalogues
+store, entry = StoredCatalogues(Path(sys.argv[1])), ServerConfig("s", identity="one")
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 for _ in range(3):
     store.save(entry, Listing((RemoteTool("s", "new", "d" * 5000, {}),)))
@@ -144,7 +144,7 @@ print([tool.remote_name for tool in store.load(entry).tools])
 
 @posix
 def test_a_file_that_may_not_grow_is_not_half_written_and_told_once(tmp_path: Path) -> None:
-    Snapshots(tmp_path).save(ENTRY, Listing((RemoteTool("s", "old"),)))
+    StoredCatalogues(tmp_path).save(ENTRY, Listing((RemoteTool("s", "old"),)))
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path)], capture_output=True, text=True, timeout=120, check=True
     )
@@ -158,24 +158,24 @@ import os, signal, sys
 from pathlib import Path
 from mcp_bridge.catalog import Listing, RemoteTool
 from mcp_bridge.server_config import ServerConfig
-from mcp_bridge.snapshot import Snapshots
+from mcp_bridge.snapshot import StoredCatalogues
 os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
-Snapshots(Path(sys.argv[1])).save(ServerConfig("s", identity="one"), Listing((RemoteTool("s", "new"),)))
+StoredCatalogues(Path(sys.argv[1])).save(ServerConfig("s", identity="one"), Listing((RemoteTool("s", "new"),)))
 """
 
 
 @posix
 def test_the_bot_is_killed_while_it_stores_and_the_next_one_cleans_up(tmp_path: Path) -> None:
     old = Listing((RemoteTool("s", "old"),))
-    Snapshots(tmp_path).save(ENTRY, old)
+    StoredCatalogues(tmp_path).save(ENTRY, old)
     assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], timeout=120, check=False).returncode == -9
     (left,) = tmp_path.rglob(".new-*")
-    assert Snapshots(tmp_path).load(ENTRY) == old
-    Snapshots(tmp_path).save(ENTRY, old)
+    assert StoredCatalogues(tmp_path).load(ENTRY) == old
+    StoredCatalogues(tmp_path).save(ENTRY, old)
     assert left.exists()  # another bot may be writing it
     before = left.stat().st_mtime - LEFT_SECONDS - 60
     os.utime(left, (before, before))
-    Snapshots(tmp_path).save(ENTRY, old)
+    StoredCatalogues(tmp_path).save(ENTRY, old)
     assert not left.exists()
 
 
@@ -185,8 +185,8 @@ def test_half_a_salt_is_replaced_and_many_bots_that_start_together_agree_on_one(
         if begin is not None:
             (folder / "catalogue").mkdir(parents=True)
             (folder / "catalogue" / "salt").write_bytes(begin)
-            Snapshots(folder).load(ENTRY)
-        stores = [Snapshots(folder) for _ in range(16)]
+            StoredCatalogues(folder).load(ENTRY)
+        stores = [StoredCatalogues(folder) for _ in range(16)]
         threads = [threading.Thread(target=store.save, args=(ENTRY, Listing())) for store in stores]
         for thread in threads:
             thread.start()
@@ -202,6 +202,6 @@ def test_a_file_system_without_links_is_no_problem(tmp_path: Path, monkeypatch: 
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr("os.link", refuse)
-    Snapshots(tmp_path).save(ENTRY, Listing((RemoteTool("s", "old"),)))
-    assert Snapshots(tmp_path).load(ENTRY) is not None
+    StoredCatalogues(tmp_path).save(ENTRY, Listing((RemoteTool("s", "old"),)))
+    assert StoredCatalogues(tmp_path).load(ENTRY) is not None
     assert len((tmp_path / "catalogue" / "salt").read_bytes()) == SALT_BYTES

@@ -15,7 +15,7 @@ from ...config.bridge_config import BridgeConfig
 from ...errors import BridgeError
 from ..owner.command import PATTERN, OwnerCommand
 from ..owner.consent import Consents
-from ..owner.desk import Desk
+from ..owner.desk import OwnerActions
 from .page import OwnerPage
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class OwnerComponents(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is 
         self._loop: asyncio.AbstractEventLoop | None = None
         self._errands: set[asyncio.Task[None]] = set()
         self._consents = Consents(self._say)
-        self._desk: Desk | None = None
+        self._desk: OwnerActions | None = None
         self._page: OwnerPage | None = None
 
     @Command("mcp", description="MCP 服务器的状态与开关，只听主人的", pattern=PATTERN)  # type: ignore[untyped-decorator]

@@ -20,7 +20,7 @@ from ...config.bridge_config import parse_config
 from ...errors import BridgeError
 from ...text.cleaning import clean_label, truncate
 from ...tools.tool import Tool
-from ..owner.desk import Desk, Trial
+from ..owner.desk import OwnerActions, Trial
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ MAX_REASON_CHARS = 500
 class OwnerPage:
     """What the page shows, and the outcome of its last button."""
 
-    def __init__(self, desk: Desk, config_file: Path) -> None:
+    def __init__(self, desk: OwnerActions, config_file: Path) -> None:
         self._desk = desk
         self._file = config_file
         self._notice = ""

@@ -23,7 +23,7 @@ from ...errors import ConfigError
 from ...store.atomic_file import write_whole
 from ...store.data_dir import note_bot
 from ..base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
-from ..owner.desk import Desk
+from ..owner.desk import OwnerActions
 from ..owner.switches import Switches
 from ..owner.words import Words
 from .components import FOLDER, OwnerComponents
@@ -132,7 +132,7 @@ class McpBridgePlugin(OwnerComponents):
 
     def _start(self, config: Mapping[str, Any]) -> None:
         switches = Switches(self._data_dir / "switches.json")
-        self._desk = Desk(lambda: self._bridge, lambda: self._servers, self._apply, switches)
+        self._desk = OwnerActions(lambda: self._bridge, lambda: self._servers, self._apply, switches)
         self._adopt(config, _parse(config))
         self._bridge = BridgeThread(
             switches.apply(self._servers), data_dir=self._data_dir, on_change=self._changed, confirm=self._confirm

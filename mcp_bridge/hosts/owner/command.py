@@ -10,7 +10,7 @@ from ...calls.ledger import Figures
 from ...errors import BridgeError
 from ...text.cleaning import truncate
 from .consent import Consents
-from .desk import Desk
+from .desk import OwnerActions
 
 PATTERN = r"^\s*/mcp(?:\s+(?P<words>[\s\S]*))?$"
 """What the host looks for in a message."""
@@ -27,7 +27,7 @@ Say = Callable[[str], Awaitable[object]]
 class OwnerCommand:
     """Answers `/mcp`; who may use it is not decided here."""
 
-    def __init__(self, desk: Desk, consents: Consents) -> None:
+    def __init__(self, desk: OwnerActions, consents: Consents) -> None:
         self._desk = desk
         self._consents = consents
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from ...bridge.bridge import ServerStatus
 from ...bridge.thread import BridgeThread
-from ...calls.ledger import Figures, Ledger
+from ...calls.ledger import CallStats, Figures
 from ...config.bridge_config import BridgeConfig
 from ...errors import BridgeError, ServerUnavailable, ToolNotFound
-from ...tools.failure_text import tell_result
+from ...tools.failure_text import result_text
 from ...tools.tool import Tool
 from .switches import Switches
 from .words import Words
@@ -30,7 +30,7 @@ class Trial:
     seconds: float
 
 
-class Desk:
+class OwnerActions:
     """The running servers in the owner's hands.
 
     `bridge` returns the bridge, None while the plugin is off; `config` the configuration as
@@ -60,10 +60,10 @@ class Desk:
         return self._config()
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> CallStats:
         """What is remembered of the calls."""
         bridge = self._bridge()
-        return bridge.ledger if bridge is not None else Ledger()
+        return bridge.ledger if bridge is not None else CallStats()
 
     def servers(self) -> list[ServerStatus]:
         """Return the state of every server."""
@@ -106,7 +106,7 @@ class Desk:
         except BridgeError as error:
             return Trial(name, error.message, False, time.perf_counter() - began)
         tool = next((tool for tool in self.tools() if tool.name == name), None)
-        text = tell_result(result, tool.server, tool.remote_name) if tool else result.text
+        text = result_text(result, tool.server, tool.remote_name) if tool else result.text
         return Trial(name, text, not result.is_error, time.perf_counter() - began)
 
     def _running(self) -> BridgeThread:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...text.cleaning import clean_label, truncate
-from ...text.json_values import DROPPED, MAX_DEPTH, MAX_NODES, Copier, json_type, read_json, sound_text
+from ...text.json_values import DROPPED, MAX_DEPTH, MAX_NODES, JsonCopier, json_type, read_json, sound_text
 from ..schema.convert import MAX_ENCODINGS, convert
 from ..schema.keywords import type_words
 from .fit import Checker, OutOfSteps
@@ -92,7 +92,7 @@ def _checked_copy(value: object, nodes: list[int], depth: int) -> Any:
         return {sound_text(key): _checked_copy(member, nodes, depth - 1) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [_checked_copy(member, nodes, depth - 1) for member in value]
-    plain = Copier().copy(value)
+    plain = JsonCopier().copy(value)
     if plain is DROPPED:
         raise ArgumentsError(f"the arguments hold a value that JSON cannot carry: {_quote(repr(value))}")
     return plain

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, Final
 
-from ...text.json_values import DROPPED, Copier, json_type, read_json
+from ...text.json_values import DROPPED, JsonCopier, json_type, read_json
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,64}(\.0+)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
@@ -64,7 +64,7 @@ def _decoded(text: str, wanted: str) -> Any:
         if not isinstance(decoded, str) or not decoded.startswith(("{" if wanted == "object" else "[", '"')):
             break
         try:
-            decoded = Copier().copy(read_json(decoded))
+            decoded = JsonCopier().copy(read_json(decoded))
         except (ValueError, RecursionError):
             return DROPPED
     return decoded if json_type(decoded) == wanted else DROPPED

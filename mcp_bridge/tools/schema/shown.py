@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from ...text.json_values import Copier
+from ...text.json_values import JsonCopier
 from .clean import Cleaner, TooLarge
 from .merge import merge_object
 from .names import assign, property_names, rename, restore
@@ -60,7 +60,7 @@ def show(schema: object, *, profile: Profile = "default", max_description_chars:
         if schema is not None and schema is not True:
             warnings["root: is not a schema, shown without parameters"] = None
         schema = {}
-    copier = Copier()
+    copier = JsonCopier()
     plain = copier.copy(schema)
     if copier.cut:
         warnings["root: too large or too deep, not read to the end"] = None

@@ -12,11 +12,11 @@ from urllib.parse import unquote, urlsplit
 
 from ... import _sdk
 from ..._version import __version__
-from ...aio import off_loop
+from ...aio import run_in_thread
 from ...config.server_config import ServerConfig
 from ...errors import ServerUnavailable
 from ...text.redaction import Redactor, public_url
-from ..channel import Asides
+from ..channel import SideOutput
 from ..framing import Broken, Message
 from .addresses import proxy_for
 from .certificates import trusted
@@ -33,11 +33,11 @@ FOREVER = 10.0 * 365 * 86400
 """For the SDK's own read limit of event streams: an idle session is no dead one."""
 
 
-class RemoteChannel:
+class HttpChannel:
     """A `Channel` over one of the SDK's HTTP transports."""
 
     def __init__(self, streams: _sdk.Streams, guard: HttpGuard) -> None:
-        self.asides = Asides()
+        self.asides = SideOutput()
         self._receive, self._send = streams
         self._guard = guard
 
@@ -60,17 +60,17 @@ class RemoteChannel:
 
 
 @asynccontextmanager
-async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
+async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[HttpChannel]:
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
     network = await _network(config)
     redact = Redactor(config.secrets)
     guard = HttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
     async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
-        yield RemoteChannel(streams, guard)
+        yield HttpChannel(streams, guard)
 
 
 @asynccontextmanager
-async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChannel]:
+async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[HttpChannel]:
     """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
     redact = Redactor(config.secrets)
     injection = EventInjection(public_url(config.url), config.sse_prefix, redact)
@@ -85,7 +85,7 @@ async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[RemoteChan
     try:
         async with _sdk.sse(public_url(config.url), make_client, FOREVER) as streams:
             opened = True
-            yield RemoteChannel(streams, guard)
+            yield HttpChannel(streams, guard)
     except Exception as error:
         if opened or guard.failure is None:
             raise
@@ -104,7 +104,7 @@ async def _network(config: ServerConfig) -> Any:
     verify: Any = False
     if config.verify:
         try:
-            verify = await off_loop(trusted, config.ca_file or "")
+            verify = await run_in_thread(trusted, config.ca_file or "")
         except (OSError, ssl.SSLError) as error:
             if not config.ca_file:
                 raise

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from ...aio import off_loop
+from ...aio import run_in_thread
 from ...errors import ServerUnavailable
-from ..channel import Asides
+from ..channel import SideOutput
 from ..framing import Broken, LineReader, Message, Parsed, TooLong, encode
 from . import process
 from .guardian import MARKER_VARIABLE, Guardian
@@ -40,7 +40,7 @@ class StdioChannel:
         self._reader = LineReader(limit)
         self._lines: deque[bytes | TooLong] = deque()
         self._ready: deque[Message | Broken] = deque()
-        self.asides = Asides()
+        self.asides = SideOutput()
 
     async def receive(self) -> Message | Broken | None:
         vain = 0
@@ -70,7 +70,7 @@ class StdioChannel:
 
     async def _parse(self, line: bytes | TooLong) -> Parsed:
         if isinstance(line, bytes) and len(line) > OFF_LOOP_BYTES:
-            return await off_loop(self._reader.parse, line)
+            return await run_in_thread(self._reader.parse, line)
         return self._reader.parse(line)
 
     def _take(self, parsed: Parsed) -> None:
@@ -112,7 +112,7 @@ async def open_stdio(
 class _StderrLog:
     """Forwards what a server says on stderr to the log, with its name and without secrets."""
 
-    def __init__(self, server: str, redact: Callable[[str], str], asides: Asides) -> None:
+    def __init__(self, server: str, redact: Callable[[str], str], asides: SideOutput) -> None:
         self._server = server
         self._redact = redact
         self._asides = asides

@@ -19,7 +19,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from ...aio import happens
+from ...aio import wait_for_event
 from ...text.cleaning import CUT_MARK, clean_label, decoded, truncate
 from .launch import Launch
 from .pipes import LoopPipes, PipeReader, PipeWriter
@@ -104,7 +104,7 @@ class ServerProcess:
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 return False
-            await happens(self._exited, min(left, POLL_SECONDS))
+            await wait_for_event(self._exited, min(left, POLL_SECONDS))
         return True
 
     async def stop(self) -> None:
