@@ -38,6 +38,8 @@ class Dispatcher:
     ) -> None:
         self.channel = channel
         self.requests = requests
+        self.ended = False
+        """Whether the channel has ended, as opposed to having been left."""
         self._filter = message_filter
         self._on_end = on_end
         self._reader: asyncio.Task[None] | None = None
@@ -49,14 +51,11 @@ class Dispatcher:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        if self._reader is not None:
-            self._tasks.add(self._reader)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks.clear()
-        self._fail_all()
         self._filter.mute()
+        tasks = [*self._tasks, *([self._reader] if self._reader is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     @property
     def busy(self) -> bool:
@@ -140,7 +139,8 @@ class Dispatcher:
                 except Exception:  # a fault of ours must cost this message alone
                     logger.debug("a message of the server was lost", exc_info=True)
         finally:
-            self._on_end()  # first: callers that learn of the end then ask for its reason
+            self.ended = True  # first: callers that learn of the end then ask for its reason
+            self._on_end()
             self._fail_all()
 
     def _incoming(self, message: Message | Broken) -> Incoming:
@@ -164,4 +164,3 @@ class Dispatcher:
     def _fail_all(self) -> None:
         for request in self.requests:
             request.fail(ConnectionError("the session has ended"))
-            request.result.exception() if not request.result.cancelled() else None
