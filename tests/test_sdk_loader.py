@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .cases.remote import at, remote
-from .conftest import odd
+from tests.support.entries import Write, odd
+from tests.support.places import ROOT
+from tests.support.remote import at, remote
 
-Write = Callable[[str], Path]
-FOLDER = Path(__file__).parents[1]
 PROGRAM = """
 import asyncio, sys, threading
 from mcp_bridge import Bridge, load_config
@@ -35,7 +33,7 @@ asyncio.run(main())
 
 def where_imported(config: Path) -> list[str]:
     command = [sys.executable, "-c", PROGRAM, str(config)]
-    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
     return sorted(done.stdout.splitlines())
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, CallTimeout, PermissionDenied, ServerUnavailable, ToolNotFound, load_config
+from tests.support.entries import Write, odd
+from tests.support.processes import alive
+from tests.support.waiting import GENEROUS, until
 
-from .conftest import GENEROUS, alive, odd, until
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, ToolNotFound, load_config
+from tests.support.entries import Write, odd
+from tests.support.processes import alive
+from tests.support.waiting import until
 
-from .conftest import alive, odd, until
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 KEPT = odd("kept", "count", more='session = "shared"')
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from mcp_bridge import ServerUnavailable, load_config
 from mcp_bridge.bridge.thread import BridgeThread
+from tests.support.entries import Write, odd
+from tests.support.waiting import GENEROUS
 
-from .conftest import GENEROUS, odd
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

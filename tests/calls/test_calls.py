@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,10 +19,8 @@ from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
 from mcp_bridge.errors import RateLimited
 from mcp_bridge.tools.failure_text import failure_text
 from mcp_bridge.tools.tool import RemoteTool, present
+from tests.support.entries import Write, odd
 
-from .conftest import odd
-
-Write = Callable[[str], Path]
 GROUP = {"chat": "qq:group:1", "user": "qq:42"}
 
 

@@ -6,17 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ..conftest import odd
-from .raw_model import Json, RawModel, Turn, raw_model, saying
-from .server_log import ServerLog
-
-Write = Callable[[str], Path]
-FOLDER = Path(__file__).parents[2]
+from tests.support.entries import Write, odd
+from tests.support.places import ROOT
+from tests.support.raw_model import Json, RawModel, Turn, raw_model, saying
+from tests.support.server_log import ServerLog
 
 
 def chat(
@@ -28,7 +25,7 @@ def chat(
     return subprocess.run(
         [sys.executable, "-m", "mcp_bridge", "chat", "--config", str(config), *words],
         input=typed,
-        cwd=FOLDER,
+        cwd=ROOT,
         env={**os.environ, "RAW_MODEL_KEY": "sk-raw-model"},
         capture_output=True,
         text=True,
@@ -183,7 +180,7 @@ def test_a_chat_that_cannot_begin_says_what_to_do(write_config: Write, words: li
     environ.pop("OPENAI_API_KEY", None)
     command = [sys.executable, "-m", "mcp_bridge", "chat", "--config", str(write_config(odd("a", "normal"))), *words]
     done = subprocess.run(
-        command, cwd=FOLDER, env=environ, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
     )
     assert done.returncode == (3 if "reached" in told else 2)
     assert told in done.stderr + done.stdout

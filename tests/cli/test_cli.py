@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from .conftest import odd
+from tests.support.command_line import document, run
+from tests.support.entries import Write, odd
+from tests.support.places import ROOT
 
-Write = Callable[[str], Path]
-FOLDER = Path(__file__).parents[1]
-DEMO = str(FOLDER / "examples" / "demo.toml")
-
-
-def run(*words: str, cwd: Path = FOLDER, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mcp_bridge", *words],
-        cwd=cwd,
-        env={**os.environ, **environ},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-
-
-def document(done: subprocess.CompletedProcess[str]) -> Any:
-    """Return the one JSON document on stdout; anything else there fails."""
-    return json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+DEMO = str(ROOT / "examples" / "demo.toml")
 
 
 def test_list_shows_the_five_tools_of_the_example() -> None:
@@ -141,7 +119,7 @@ def test_a_result_with_nan_is_strict_json(write_config: Write) -> None:
 
 
 def test_the_example_runs_from_any_folder_and_says_what_to_do_next(tmp_path: Path) -> None:
-    done = run("demo", cwd=tmp_path, PYTHONPATH=str(FOLDER))
+    done = run("demo", cwd=tmp_path, PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
     for word in ("mcp_calculator_add", "8.0", "cannot divide by zero", "麦麦", "plugins/mcp-bridge"):
         assert word in done.stdout
@@ -149,5 +127,5 @@ def test_the_example_runs_from_any_folder_and_says_what_to_do_next(tmp_path: Pat
 
 def test_importing_the_package_imports_neither_sdk_nor_anything_heavy() -> None:
     code = "import sys, mcp_bridge; print([m for m in ('mcp', 'pydantic', 'anyio') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

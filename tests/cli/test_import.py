@@ -15,54 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.cli import importing
-from mcp_bridge.cli.report import Report
 from mcp_bridge.config.bridge_config import load_config
-
-from .foreign_files import CHERRY_STUDIO, ENVIRON, FOREIGN_FILES, SECRET
-from .test_mcp_json import put
+from tests.support.foreign_files import CHERRY_STUDIO, ENVIRON, FOREIGN_FILES, SECRET, put
+from tests.support.importing import OWN, take_in, write_json
+from tests.support.places import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib as toml_as_bots_read_it
 else:  # what 3.11 has is not there: the newer TOML is then the only one to check with
     import tomli as toml_as_bots_read_it
-
-FOLDER = Path(__file__).parents[1]
-OWN = """# my bot / 我的机器人
-[plugin]
-enabled = true
-
-[mcp]  # everything optional
-max_tools = 64
-[mcp.servers.own]
-command = 'C:\\own\\srv.exe'   # mine
-
-# [mcp.servers.later]
-# command = "npx"
-"""
-
-
-class Seen(Report):
-    """Keeps what would be printed."""
-
-    def __init__(self) -> None:
-        super().__init__(as_json=True)
-        self.printed: Any = None
-
-    def document(self, document: Any) -> None:
-        self.printed = document
-
-
-def take_in(source: Path, config: Path) -> Any:
-    seen = Seen()
-    importing.run(source, config, seen)
-    return seen.printed
-
-
-def write_json(folder: Path, servers: Any) -> Path:
-    file = folder / "mcp.json"
-    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
-    return file
 
 
 def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -72,7 +33,7 @@ def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         env={
             **os.environ,
             "PYTHONUTF8": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")])),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
         },
         capture_output=True,
         text=True,

@@ -14,8 +14,7 @@ import pytest
 
 from mcp_bridge.cli.options import UsageError
 from mcp_bridge.errors import ConfigError
-
-from .test_import import OWN, take_in, write_json
+from tests.support.importing import OWN, take_in, write_json
 
 
 @pytest.fixture

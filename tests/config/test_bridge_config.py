@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from mcp_bridge.config.bridge_config import BridgeConfig, load_config, parse_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.errors import ConfigError
-
-Write = Callable[[str], Path]
+from tests.support.entries import Write
 
 
 def load(file: Path, **environ: str) -> dict[str, ServerConfig]:

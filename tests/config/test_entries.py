@@ -7,19 +7,18 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, ConfigError, ServerUnavailable, load_config
 from mcp_bridge.transport.stdio.launch import find_program
+from tests.support.entries import Write, odd
+from tests.support.places import ODD_SERVER
+from tests.support.server_log import ServerLog
+from tests.support.serving import serving
+from tests.support.waiting import GENEROUS, until
 
-from ..conftest import GENEROUS, ODD_SERVER, odd, until
-from .server_log import ServerLog
-from .serving import serving
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

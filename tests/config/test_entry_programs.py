@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, load_config
+from tests.support.entries import Write, odd
+from tests.support.places import ODD_SERVER
+from tests.support.server_log import ServerLog
 
-from ..conftest import ODD_SERVER, odd
-from .server_log import ServerLog
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 GOOD = odd("good", "normal")
 

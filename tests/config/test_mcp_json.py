@@ -16,15 +16,7 @@ from mcp_bridge.config.bridge_config import load_config
 from mcp_bridge.config.mcp_json import server_tables
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.errors import ConfigError
-
-from .foreign_files import ENVIRON, FOREIGN_FILES, ForeignFile
-
-
-def put(folder: Path, foreign: ForeignFile) -> Path:
-    file = folder / foreign.path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(foreign.text, encoding="utf-8")
-    return file
+from tests.support.foreign_files import ENVIRON, FOREIGN_FILES, put
 
 
 def read(tmp_path: Path, servers: Any, **environ: str) -> dict[str, ServerConfig]:

@@ -13,8 +13,6 @@ from mcp_bridge import BridgeConfig, ConfigError, load_config
 from mcp_bridge.config.rules import is_admitted, matches
 from mcp_bridge.transport.stdio import launch
 
-Write = Callable[[str], Path]
-
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., BridgeConfig]:

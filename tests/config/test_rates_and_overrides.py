@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.config.server_config import Rate, RateLimits, ToolSettings
+from tests.support.entries import Write, odd
 
-from .conftest import odd
-
-Write = Callable[[str], Path]
 ENTRY = '[mcp.servers.s]\ncommand = "x"\n'
 
 

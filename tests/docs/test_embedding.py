@@ -6,12 +6,12 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[1]
-TEXT = (FOLDER / "docs" / "embedding.md").read_text(encoding="utf-8")
+from tests.support.places import ROOT
+
+TEXT = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
 SHAPES = dict(re.findall(r"^## ([^\n]+)\n.*?^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE))
 
 
@@ -23,7 +23,7 @@ def test_each_of_the_five_shapes_has_its_code() -> None:
 def test_the_code_of_a_shape_adds_five_and_three(shape: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SHAPES[shape]],
-        cwd=FOLDER,
+        cwd=ROOT,
         env={**os.environ, "PYTHONUTF8": "1"},
         capture_output=True,
         text=True,

@@ -22,10 +22,9 @@ from mcp_bridge import (
     StdioStatefulClient,
 )
 from mcp_bridge.facades import agentscope
-
-from .cases.remote import remote
-from .conftest import GENEROUS, until
-from .odd_client import call, stdio, texts
+from tests.support.odd_client import call, stdio, texts
+from tests.support.remote import remote
+from tests.support.waiting import GENEROUS, until
 
 pytestmark = pytest.mark.usefixtures("no_children_left", "no_agentscope")
 

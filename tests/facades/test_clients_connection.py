@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import HttpStatelessClient, ServerUnavailable
-
-from .cases.remote import remote
-from .conftest import GENEROUS, children, until
-from .odd_client import call, stdio, texts
+from tests.support.odd_client import call, stdio, texts
+from tests.support.processes import children
+from tests.support.remote import remote
+from tests.support.waiting import GENEROUS, until
 
 pytestmark = pytest.mark.usefixtures("no_children_left", "no_agentscope")
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from mcp_bridge.facades.tool_response import readable_content
 from mcp_bridge.tools.result import convert
-
-from .odd_client import call, stdio, texts
-from .servers.shapes import BODIES, PNG, WAV
+from tests.servers.shapes import BODIES, PNG, WAV
+from tests.support.odd_client import call, stdio, texts
 
 pytestmark = pytest.mark.usefixtures("no_children_left", "no_agentscope")
 

@@ -1,6 +1,6 @@
 """One server in all five shapes: the same tools, answers and words. docs/embedding.md shows what is seen here.
 
-To write that part of the page anew: `python -m tests.test_five_shapes`.
+To write that part of the page anew: `python -m tests.facades.test_five_shapes`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import children
-from .five_shapes import AFTERWARDS, CALLS, LEGACY, LIMIT_SECONDS, SERVER, SHAPES, View, gather
+from tests.support.five_shapes import AFTERWARDS, CALLS, LEGACY, LIMIT_SECONDS, SERVER, SHAPES, View, gather
+from tests.support.places import ROOT
+from tests.support.processes import children
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "embedding.md"
-BEGIN, END = "<!-- Made by `python -m tests.test_five_shapes`. -->\n", "<!-- The end of what is made. -->\n"
+DOCUMENT = ROOT / "docs" / "embedding.md"
+BEGIN, END = "<!-- Made by `python -m tests.facades.test_five_shapes`. -->\n", "<!-- The end of what is made. -->\n"
 SAME = "the same"
 OWN_NAMES = "StdioStatefulClient"
 """The shape whose tools have the server's own names, as in agentscope."""
@@ -120,7 +121,7 @@ def test_after_the_end_models_are_told_and_programs_get_the_fix(views: Views) ->
 
 def test_the_documentation_shows_what_was_seen_now(views: Views) -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    assert text == rewritten(text, views), "run: python -m tests.test_five_shapes"
+    assert text == rewritten(text, views), "run: python -m tests.facades.test_five_shapes"
 
 
 def rewritten(text: str, views: Views) -> str:

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_bridge import MCPManager, ToolDef, ToolExecutionError, ToolNotFound
-
-from .conftest import GENEROUS, children, until
-from .host_registry import Registry, odd, write
+from tests.support.host_registry import Registry, odd, write
+from tests.support.processes import children
+from tests.support.waiting import GENEROUS, until
 
 pytestmark = pytest.mark.usefixtures("no_children_left", "home")
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_bridge import MCPConfigLoader, MCPServerConfig
-
-from .host_registry import odd, write
+from tests.support.config_words import names, words
+from tests.support.host_registry import odd, write
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -39,8 +39,6 @@ def test_the_file_named_by_the_environment_wins_then_the_argument_the_workspace_
     assert found() == ["env"]
 
 
-words = st.text(st.characters(codec="utf-8", exclude_characters="\0$~"), max_size=12)
-names = words.filter(str.strip)
 programs = st.text("abcXYZ019_/.-", min_size=1, max_size=12)
 addresses = st.builds("http{}://{}".format, st.sampled_from(["", "s"]), programs)
 times = {"timeout": st.integers(1, 10_000)}

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from mcp_bridge.facades.signature import MAX_DOC_CHARS, make_function
 from mcp_bridge.tools.schema.shown import show
-
-from .test_schema_properties import junk, valid_schemas
+from tests.support.schemas import junk, valid_schemas
 
 Function = Callable[..., Any]
 

@@ -22,9 +22,8 @@ from mcp_bridge.facades.registry import make_tool_def
 from mcp_bridge.tools.names import assign_names, plain_name
 from mcp_bridge.tools.result import convert
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
-
-from .host_registry import Registry, write
-from .test_registry_config import names
+from tests.support.config_words import names
+from tests.support.host_registry import Registry, write
 
 pytestmark = pytest.mark.usefixtures("home")
 

@@ -12,8 +12,7 @@ import pytest
 
 import mcp_bridge
 from mcp_bridge import McpToolset
-
-from .odd_toolset import functions, local
+from tests.support.odd_toolset import functions, local
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 

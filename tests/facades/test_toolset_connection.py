@@ -18,11 +18,11 @@ from mcp_bridge import (
     ServerUnavailable,
     ToolsetState,
 )
-
-from .cases.remote import remote
-from .cases.server_log import ServerLog
-from .conftest import GENEROUS, alive, children, until
-from .odd_toolset import functions, local
+from tests.support.odd_toolset import functions, local
+from tests.support.processes import alive, children
+from tests.support.remote import remote
+from tests.support.server_log import ServerLog
+from tests.support.waiting import GENEROUS, until
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 

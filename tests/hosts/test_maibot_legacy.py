@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import CALCULATOR, GENEROUS, ODD_SERVER, alive, children, odd, until
-from .legacy_host import FOLDER, LegacyHost, ToolInfo, ToolParamType, group, private
+from tests.support.entries import odd
+from tests.support.legacy_host import FOLDER, LegacyHost, ToolInfo, ToolParamType, group, private
+from tests.support.places import CALCULATOR, ODD_SERVER, ROOT
+from tests.support.processes import alive, children
+from tests.support.waiting import GENEROUS, until
 
-ROOT = Path(__file__).parents[1]
 Boot = Callable[..., LegacyHost]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
@@ -252,7 +254,7 @@ BOT = """
 import asyncio, os, sys
 from pathlib import Path
 sys.modules.update(dict.fromkeys(["mcp_bridge", "loguru", "rich"] + ["tomli"] * (sys.version_info >= (3, 11))))
-from tests.legacy_host import LegacyHost
+from tests.support.legacy_host import LegacyHost
 async def main():
     host = LegacyHost(Path(sys.argv[1]), "0.12.2")
     (host.folder / "config.toml").write_text(sys.argv[2])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,10 @@ from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.hosts.owner.command import MAX_LINES, PATTERN
 from mcp_bridge.hosts.owner.consent import Consents
 from mcp_bridge.hosts.owner.switches import Switches
+from tests.support.entries import Write, odd
+from tests.support.office import named_tool, office
+from tests.support.waiting import until
 
-from .conftest import odd, until
-from .office import named_tool, office
-
-Write = Callable[[str], Path]
 SECRET = "sk-planted-0123456789"
 
 

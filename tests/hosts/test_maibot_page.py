@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,11 +20,11 @@ from mcp_bridge.hosts.maibot.tool import MAX_SENT, MaiBotTool, declare, send_med
 from mcp_bridge.hosts.owner.switches import Switches
 from mcp_bridge.hosts.owner.words import TEXTS, Words
 from mcp_bridge.tools.tool import RemoteTool, present
+from tests.support.entries import Write, odd
+from tests.support.office import named_tool, office
+from tests.support.places import ROOT
+from tests.support.waiting import until
 
-from .conftest import odd, until
-from .office import named_tool, office
-
-Write = Callable[[str], Path]
 SECRET = "sk-planted-0123456789"
 
 
@@ -98,7 +97,7 @@ class TestPage:
             assert file.read_text(encoding="utf-8") == "[mcp"
 
     def test_the_declaration_names_only_apis_that_exist(self) -> None:
-        folder = Path(__file__).parents[1]
+        folder = ROOT
         page = json.loads((folder / "webui.json").read_text(encoding="utf-8"))["pages"][0]
         source = (folder / "mcp_bridge" / "hosts" / "maibot" / "components.py").read_text(encoding="utf-8")
         for binding in [*page["queries"].values(), *page["actions"].values()]:

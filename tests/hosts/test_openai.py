@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,10 +11,8 @@ from hypothesis import strategies as st
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.hosts.openai import MAX_ROUNDS, StreamedMessage, ToolCall, answer_calls, collect, converse, tool_options
+from tests.support.entries import Write, odd
 
-from .conftest import odd
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,16 +11,12 @@ from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, load
 from mcp_bridge.aio import Deadline
 from mcp_bridge.errors import NotSent
 from mcp_bridge.sessions.in_flight import ToolCall
-from mcp_bridge.sessions.session import Connection
-from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.channel import SMALL_BYTES
-from mcp_bridge.transport.route import Route, SharedResources
-from mcp_bridge.transport.stdio.guardian import Guardian
+from tests.support.entries import Write, odd
+from tests.support.opening import opening
+from tests.support.server_log import ServerLog
+from tests.support.waiting import GENEROUS, until
 
-from .cases.server_log import ServerLog
-from .conftest import GENEROUS, odd, until
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 MODES = (
     *("normal", "slow_init", "split_writes", "one_write", "batch", "duplicate_answers", "jsonrpc_old", "answer_cut"),
@@ -33,21 +27,6 @@ MODES = (
 )
 LIMITS = Deadline(GENEROUS, GENEROUS)
 SHORT = Deadline(0.5, 0.5)
-
-
-@asynccontextmanager
-async def opening(file: Path, call: ToolCall) -> AsyncIterator[Connection]:
-    """Yield a session that is being opened for a call."""
-    (config,) = load_config(file).servers
-    guardian = Guardian()
-    route = Route(config, SharedResources(guardian, Redactor(), 2**20))
-    connection = Connection(config, route, str)
-    connection.prepare(call)
-    try:
-        yield connection
-    finally:
-        await connection.close()
-        guardian.close()
 
 
 async def answers(file: Path, tool: str) -> dict[str, str]:

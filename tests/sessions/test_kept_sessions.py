@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -18,12 +17,10 @@ from mcp_bridge.sessions.pool import SessionPool
 from mcp_bridge.sessions.session import Connection
 from mcp_bridge.transport.framing import Broken, Message
 from mcp_bridge.transport.stdio.channel import StdioChannel
+from tests.support.entries import Write, odd
+from tests.support.server_log import ServerLog, running, starts
+from tests.support.waiting import GENEROUS, until
 
-from .cases.server_log import ServerLog
-from .conftest import GENEROUS, odd, until
-from .test_session import running, starts
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 CHAT = 'session = "chat"\n'
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,11 @@ from mcp_bridge import ServerUnavailable
 from mcp_bridge.aio import Deadline
 from mcp_bridge.errors import NotSent
 from mcp_bridge.sessions.in_flight import ToolCall
+from tests.support.entries import Write, odd
+from tests.support.opening import opening
+from tests.support.server_log import ServerLog
+from tests.support.waiting import GENEROUS, until
 
-from .cases.server_log import ServerLog
-from .conftest import GENEROUS, odd, until
-from .test_first_call import opening
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 LIMITS = Deadline(GENEROUS, GENEROUS)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, load_config
+from tests.support.entries import Write, odd
+from tests.support.server_log import ServerLog
 
-from .cases.server_log import ServerLog
-from .conftest import odd
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 ROOTS = 'roots = ["file:///srv/data"]\n'
 

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -17,11 +16,11 @@ from mcp_bridge.sessions.session import Connection
 from mcp_bridge.transport.filter import MessageFilter
 from mcp_bridge.transport.stdio.channel import StdioChannel
 from mcp_bridge.transport.stdio.process import ServerProcess
+from tests.support.entries import Write, odd
+from tests.support.processes import children
+from tests.support.server_log import running, starts
+from tests.support.waiting import GENEROUS, until
 
-from .conftest import GENEROUS, children, odd, until
-from .test_session import running, starts
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

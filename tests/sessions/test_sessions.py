@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge.sessions.session import PING_SECONDS
+from tests.support.entries import Write, odd
+from tests.support.processes import alive
+from tests.support.server_log import ServerLog, running, starts
+from tests.support.waiting import GENEROUS, until
 
-from .cases.server_log import ServerLog
-from .conftest import GENEROUS, alive, odd, until
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
-
-
-def starts(log: Path) -> list[int]:
-    """Return the process ids of all servers started so far, in order."""
-    lines = log.read_text().splitlines() if log.exists() else []
-    return [event["pid"] for event in map(json.loads, lines) if event["event"] == "start"]
-
-
-def running(log: Path) -> int:
-    return sum(map(alive, starts(log)))
 
 
 def wait_dead(pid: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.store.approvals import Approvals
 from mcp_bridge.store.data_dir import bot_data_dir, note_bot
 from mcp_bridge.tools.tool import parse_tools
+from tests.support.command_line import document, run
+from tests.support.entries import Write, odd
+from tests.support.waiting import until
 
-from .conftest import odd, until
-from .test_cli import document, run
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.bridge.thread import BridgeThread
-from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.store.catalogue import StoredCatalogues
 from mcp_bridge.tools.tool import Listing, RemoteTool
+from tests.support.changing_servers import ENTRY, config_in
+from tests.support.entries import Write
+from tests.support.waiting import GENEROUS, until
 
-from .conftest import GENEROUS, until
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 # The mode is in a value of `env`, which is no part of what a server is known by.
-ENTRY = """
-[mcp.servers.{name}]
-command = "{{python}}"
-args = ["-c", "import os, runpy, sys; sys.argv[1:] = [os.environ['MODE']]; runpy.run_path('{{odd}}', {{}}, '__main__')"]
-env = {{ MODE = "${{MODE}}" }}
-"""
-
-
-def config_in(write_config: Write, mode: str, count: int = 3) -> BridgeConfig:
-    entries = "".join(ENTRY.format(name=f"s{number}") for number in range(count))
-    return load_config(write_config(entries), environ={"MODE": mode})
 
 
 async def test_known_tools_are_there_at_once_while_every_server_hangs(write_config: Write) -> None:

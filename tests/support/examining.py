@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from mcp_bridge.doctor.steps import Diagnosis, Step
 from mcp_bridge.doctor.words import Words
 from mcp_bridge.text.language import Language
 
-Write = Callable[..., Path]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 

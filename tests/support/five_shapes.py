@@ -25,10 +25,11 @@ from mcp_bridge import (
     load_config,
 )
 from mcp_bridge.hosts.openai import ToolCall, answer_calls, function_definitions
-
-from .conftest import ODD_SERVER, children, until
-from .host_registry import Registry, write
-from .legacy_host import LegacyHost
+from tests.support.host_registry import Registry, write
+from tests.support.legacy_host import LegacyHost
+from tests.support.places import ODD_SERVER
+from tests.support.processes import children
+from tests.support.waiting import until
 
 SERVER = "kitchen"
 LEGACY = "MaiBot 0.10 - 0.12"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 SECRET = "s3cr3t-0123456789"
@@ -238,3 +239,10 @@ FOREIGN_FILES = {
     "Cline": CLINE,
     "Windsurf": WINDSURF,
 }
+
+
+def put(folder: Path, foreign: ForeignFile) -> Path:
+    file = folder / foreign.path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(foreign.text, encoding="utf-8")
+    return file

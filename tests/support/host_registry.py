@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bridge import ToolDef
-
-from .conftest import ODD_SERVER
+from tests.support.places import ODD_SERVER
 
 
 class Registry:

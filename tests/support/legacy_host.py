@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
-from .conftest import GENEROUS, until
+from tests.support.places import ROOT
+from tests.support.waiting import GENEROUS, until
 
-REPOSITORY = Path(__file__).parents[1]
 FOLDER = "mcp-bridge"
 
 
@@ -122,9 +122,9 @@ class LegacyHost:
         vars(self._modules["src.plugin_system"])["register_plugin"] = self._register
         if not self.folder.exists():
             left_out = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(REPOSITORY / "mcp_bridge", self.folder / "mcp_bridge", ignore=left_out)
+            shutil.copytree(ROOT / "mcp_bridge", self.folder / "mcp_bridge", ignore=left_out)
             for name in ("plugin.py", "_manifest.json", "_manifest.v1.json"):
-                shutil.copy(REPOSITORY / name, self.folder)
+                shutil.copy(ROOT / name, self.folder)
         sys.path.insert(0, str(root))
         sys.modules.update(self._modules)
 

@@ -6,8 +6,7 @@ import sys
 from typing import Any
 
 from mcp_bridge import StdioStatefulClient
-
-from .conftest import ODD_SERVER
+from tests.support.places import ODD_SERVER
 
 
 def stdio(mode: str, *options: str, name: str = "odd", **more: Any) -> StdioStatefulClient:

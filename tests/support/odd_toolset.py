@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mcp_bridge import LocalMcpToolset, LocalServerParams, McpToolset
-
-from .conftest import ODD_SERVER
+from tests.support.places import ODD_SERVER
 
 Function = Callable[..., Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from mcp_bridge.hosts.owner.desk import OwnerActions
 from mcp_bridge.hosts.owner.switches import Switches
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
 
-Write = Callable[[str], Path]
 SECRET = "sk-planted-0123456789"
 
 

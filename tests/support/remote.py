@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..conftest import SERVERS
+from tests.support.places import SERVERS
 
 
 @dataclass

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..conftest import alive
+from tests.support.processes import alive
 
 
 class ServerLog:
@@ -41,3 +41,13 @@ class ServerLog:
     def running(self) -> set[int]:
         """Return those that live."""
         return {pid for pid in self.pids() if alive(pid)}
+
+
+def starts(log: Path) -> list[int]:
+    """Return the process ids of all servers started so far, in order."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [event["pid"] for event in map(json.loads, lines) if event["event"] == "start"]
+
+
+def running(log: Path) -> int:
+    return sum(map(alive, starts(log)))

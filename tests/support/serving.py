@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..conftest import SERVERS
+from tests.support.places import SERVERS
 
 
 @contextmanager

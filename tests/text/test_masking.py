@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 from mcp_bridge import Bridge, BridgeError, load_config
 from mcp_bridge.text.cleaning import clean_label, clean_text
 from mcp_bridge.text.redaction import MIN_SECRET, Redactor, header_secrets, url_secrets
+from tests.servers.http_raw import Asked, raw_server
+from tests.support.entries import Write
+from tests.support.output import command_line, written
+from tests.support.remote import at
+from tests.support.waiting import until
 
-from ..conftest import until
-from ..servers.http_raw import Asked, raw_server
-from .remote import at
-from .test_security_cases import command_line, written
-
-Write = Callable[..., Path]
 KEY = "sk-Ab12cd34ef56gh78ij90"
 
 

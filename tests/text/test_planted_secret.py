@@ -8,20 +8,18 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import load_config
 from mcp_bridge.hosts.maibot.page import OwnerPage
+from tests.support.entries import Write, odd
+from tests.support.office import office
+from tests.support.places import ODD_SERVER, ROOT
+from tests.support.serving import serving
 
-from .cases.serving import serving
-from .conftest import ODD_SERVER, odd
-from .office import office
-
-Write = Callable[[str], Path]
-FOLDER = Path(__file__).parents[1]
 PLACES = ("env", "variable", "header", "bearer", "user", "password", "query")
 SECRETS = {place: f"sk-planted-{place}-8f7e6d5c4b" for place in PLACES}
 
@@ -76,7 +74,7 @@ def test_no_command_shows_a_secret_at_its_most_talkative(
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mcp_bridge", *command, "-v", "--config", str(config)],
-        cwd=FOLDER,
+        cwd=ROOT,
         env={**os.environ, "PYTHONUTF8": "1"},
         capture_output=True,
         text=True,

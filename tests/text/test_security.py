@@ -4,46 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_bridge import Bridge, BridgeError, Tool, create_mcp_tool_class, load_config
+from tests.support.entries import Write, odd
+from tests.support.output import command_line, files_in, logged, written
+from tests.support.remote import at, remote
+from tests.support.waiting import until
 
-from ..conftest import SERVERS, odd, until
-from .remote import at, remote
-
-Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 SECRET = "s3cr3t-abc"
-
-
-def command_line(*words: str) -> str:
-    """Run the command line and return all that it prints."""
-    command = [sys.executable, "-m", "mcp_bridge", *words]
-    done = subprocess.run(command, cwd=SERVERS.parents[1], capture_output=True, timeout=120, check=False)
-    return (done.stdout + done.stderr).decode()
-
-
-def files_in(folder: Path) -> list[Path]:
-    return [file for file in folder.rglob("*") if file.is_file()]
-
-
-def written(folder: Path) -> str:
-    """Return everything in the files of a folder, and their names."""
-    files = files_in(folder)
-    assert files
-    return "".join(f"{file}\n{file.read_bytes().decode('utf-8', 'replace')}" for file in files)
-
-
-def logged(caplog: pytest.LogCaptureFixture, *, least: int = 0, package: str = "") -> str:
-    records = [one for one in caplog.records if one.levelno >= least and one.name.startswith(package)]
-    return "\n".join(f"{one.name}: {one.getMessage()} {one.exc_text or ''}" for one in records)
 
 
 def strings(value: Any) -> list[str]:

@@ -9,22 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_bridge.tools.arguments.repair import ArgumentsError, parse_arguments, repair_arguments
-
-STRICT = {
-    "type": "object",
-    "properties": {
-        "count": {"type": "integer"},
-        "ratio": {"type": "number"},
-        "flag": {"type": "boolean"},
-        "zip": {"type": "string"},
-        "note": {"type": "string"},
-        "level": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "where": {"type": "object", "properties": {"lat": {"type": "number"}, "name": {"type": "string"}}},
-        "color": {"enum": ["Red", "Green"]},
-    },
-    "required": ["count"],
-}
+from tests.support.schemas import STRICT
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from jsonschema import Draft202012Validator
 
 from mcp_bridge.tools.arguments import repair as room
 from mcp_bridge.tools.arguments.repair import ArgumentsError, fits_at_a_glance, parse_arguments, repair_arguments
-
-from .test_arguments import STRICT
+from tests.support.schemas import STRICT
 
 EXAMPLES = int(os.environ.get("MCP_BRIDGE_EXAMPLES", "200"))  # per property
 

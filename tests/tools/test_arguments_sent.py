@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_bridge import Bridge, create_mcp_tool_class, load_config
+from tests.support.entries import Write, odd
+from tests.support.server_log import ServerLog
 
-from ..conftest import odd
-from .server_log import ServerLog
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 SHARED = 'session = "shared"\n'
 

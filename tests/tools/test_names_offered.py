@@ -6,17 +6,15 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, Tool, load_config
+from tests.support.entries import Write, odd
+from tests.support.places import ODD_SERVER, ROOT, SERVERS
 
-from ..conftest import ODD_SERVER, SERVERS, odd
-
-Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 VERY = "get_" + "very_" * 13
@@ -203,7 +201,7 @@ async def test_a_name_shown_by_one_process_can_be_called_in_the_next(write_confi
 
     def run(*words: str) -> Any:
         command = [sys.executable, "-m", "mcp_bridge", *words, "--config", file, "--json"]
-        done = subprocess.run(command, cwd=SERVERS.parents[1], capture_output=True, timeout=120, check=True)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=True)
         return json.loads(done.stdout)
 
     names = {tool["remote_name"]: tool["name"] for tool in run("list")["tools"]}

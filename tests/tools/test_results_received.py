@@ -15,11 +15,10 @@ import pytest
 
 from mcp_bridge import Bridge, ToolResult, create_mcp_tool_class, load_config
 from mcp_bridge.hosts.maibot.tool import MaiBotTool
+from tests.support.entries import Write, odd
+from tests.support.remote import at, remote
+from tests.support.waiting import GENEROUS
 
-from ..conftest import GENEROUS, odd
-from .remote import at, remote
-
-Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 WAYS = ("stdio", "http", "stream", "sse")
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mcp_bridge.tools.schema.shown import UnusableSchema, rename_parameters, show
-
-from .schema_checks import EMPTY, assert_sendable, shown
+from tests.support.schema_checks import EMPTY, assert_sendable, shown
 
 
 @pytest.mark.parametrize(

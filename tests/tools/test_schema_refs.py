@@ -9,8 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mcp_bridge.tools.schema.shown import MAX_JSON_CHARS, show
-
-from .schema_checks import follow, shown
+from tests.support.schema_checks import follow, shown
 
 REFERENCED = {"type": "object", "properties": {"id": {"type": "integer"}}}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_bridge.tools.arguments.repair import repair_arguments
-
-from .schema_checks import shown
+from tests.support.schema_checks import shown
 
 ANY = [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]
 TREE = {"type": "object", "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#"}}}}

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_bridge import Bridge, create_mcp_tool_class, load_config
+from tests.support.entries import Write, odd
+from tests.support.schema_checks import EMPTY, TYPES, assert_sendable
+from tests.support.schema_zoo import PROFILES, arrived, tool_of, zoo
 
-from ..conftest import odd
-from ..schema_checks import assert_sendable
-from .test_schema_cases import EMPTY, KINDS, PROFILES, arrived, tool_of, zoo
-
-Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 REQUEST_CHARS = 2_000_000
 """Far more than any model API takes in one request."""
@@ -36,7 +33,7 @@ async def test_of_a_whole_zoo_of_schemas_every_tool_can_be_sent_in_one_request(
             made = create_mcp_tool_class(tool, bridge)
             assert [one[0] for one in made.parameters] == list(tool.input_schema["properties"])
             for name, kind, description, required, enum in made.parameters:
-                assert kind in KINDS, name
+                assert kind in TYPES, name
                 assert description
                 assert required is (name in tool.input_schema.get("required", ()))
                 assert enum is None or enum

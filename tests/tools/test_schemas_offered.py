@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_bridge import BaseTool, Bridge, Tool, create_mcp_tool_class, load_config
+from mcp_bridge import BaseTool, Bridge, create_mcp_tool_class, load_config
+from tests.support.entries import Write, odd
+from tests.support.remote import remote
+from tests.support.schema_checks import EMPTY, TYPES, assert_sendable, schemas_in
+from tests.support.schema_zoo import PROFILES, arrived, tool_of, zoo
 
-from ..conftest import odd
-from ..schema_checks import assert_sendable, schemas_in
-from .remote import remote
-
-Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
-EMPTY = {"type": "object", "properties": {}}
-KINDS = {"string", "integer", "number", "boolean", "object", "array", "null"}
 STRICT_KEYWORDS = {"type", "description", "properties", "required", "items", "enum", "anyOf"}
 ANYTHING = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
-PROFILES = pytest.mark.parametrize("profile", ["default", "strict"])
-
-
-def zoo(*shapes: str, profile: str = "default", **more: Any) -> str:
-    """Return a configuration with one server per odd schema, the server called like it."""
-    settings = {"schema_profile": profile, **more}
-    head = "[mcp]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items()) + "\n"
-    return head + "".join(odd(shape, f"zoo_{shape}") for shape in shapes)
-
-
-def tool_of(bridge: Bridge, shape: str) -> Tool:
-    (tool,) = [one for one in bridge.tools() if one.remote_name == shape]
-    return tool
-
-
-async def arrived(bridge: Bridge, name: str, arguments: Any) -> Any:
-    """Call a tool that returns the arguments as they arrived, and return those."""
-    result = await bridge.call(name, arguments)
-    assert not result.is_error, result.text
-    return json.loads(result.text)["arguments"]
 
 
 @PROFILES
@@ -65,7 +41,7 @@ async def test_a_list_of_types_made_strict_providers_refuse_everything(write_con
                 schema = tool_of(bridge, shape).input_schema
                 assert_sendable(schema)
                 types = [node["type"] for node in schemas_in(schema) if "type" in node]
-                assert all(isinstance(one, str) and one in KINDS for one in types)
+                assert all(isinstance(one, str) and one in TYPES for one in types)
                 assert schema.get("required", []) == (["a"] if shape == "anyof_null" else [])
             b = tool_of(bridge, "type_list").input_schema["properties"]["b"]
             if profile == "default":

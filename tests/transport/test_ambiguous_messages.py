@@ -6,8 +6,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -16,11 +15,9 @@ from mcp_bridge import Bridge, ToolResult, _sdk, load_config
 from mcp_bridge.transport.channel import session_streams
 from mcp_bridge.transport.filter import Hooks, MessageFilter
 from mcp_bridge.transport.framing import encode
+from tests.support.entries import Write, odd
+from tests.support.scripted_channel import Scripted
 
-from ..conftest import odd
-from ..test_traffic import Scripted
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 SHARED = 'session = "shared"\n'
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from mcp_bridge import Bridge, _sdk_loader, load_config
+from tests.support.entries import Write, odd
+from tests.support.places import ODD_SERVER
+from tests.support.server_log import ServerLog
+from tests.support.waiting import until
 
-from .cases.server_log import ServerLog
-from .conftest import ODD_SERVER, odd, until
-
-Write = Callable[[str], Path]
 IMPORT_SECONDS = 0.5
 MODES = (
     *("normal", "slow_init", "split_writes", "one_write", "batch", "duplicate_answers", "jsonrpc_old", "answer_cut"),

@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_bridge import Bridge, CallTimeout, load_config
+from tests.support.entries import Write, odd
+from tests.support.server_log import ServerLog
+from tests.support.waiting import GENEROUS, until
 
-from ..conftest import GENEROUS, odd, until
-from .server_log import ServerLog
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 SHARED = 'session = "shared"\n'
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.transport import route
 from mcp_bridge.transport.stdio.launch import Launch
+from tests.support.entries import Write, odd
+from tests.support.places import ODD_SERVER
 
-from .conftest import ODD_SERVER, odd
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 posix = pytest.mark.skipif(os.name == "nt", reason="the server is a shell script")
 WORKING = f'exec "{sys.executable}" "{ODD_SERVER}" normal'

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
+from tests.support.entries import Write
+from tests.support.remote import at, remote
+from tests.support.waiting import until
 
-from ..conftest import until
-from .remote import at, remote
-
-Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

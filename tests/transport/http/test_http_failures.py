@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, create_mcp_tool_class, load_config
+from tests.support.entries import Write, odd
+from tests.support.remote import at, remote
+from tests.support.waiting import GENEROUS, until
 
-from ..conftest import GENEROUS, odd, until
-from .remote import at, remote
-
-Write = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 FORBIDDEN = ("ExceptionGroup", "TaskGroup", "Cancel", "cancel scope", "Traceback")
 

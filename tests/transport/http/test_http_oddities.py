@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -23,21 +22,11 @@ from mcp_bridge.transport.http.failure import failure_in, from_exception
 from mcp_bridge.transport.http.guard import HttpGuard
 from mcp_bridge.transport.route import Route, SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
-
-from ..conftest import GENEROUS
-from ..servers.http_raw import Asked, raw_server
-from .remote import at
-
-Write = Callable[..., Path]
-
-
-async def outcome(bridge: Bridge, tool: str = "odd") -> str:
-    """Return what a call gives, with the kind of its failure; in good time, whatever it is."""
-    try:
-        result = await asyncio.wait_for(bridge.call(f"mcp_s_{tool}"), GENEROUS)
-    except ServerUnavailable as error:
-        return f"unavailable: {error.message}" if "'s'" in error.message else "its server is not named"
-    return f"tool error: {result.text}" if result.is_error else result.text
+from tests.servers.http_raw import Asked, raw_server
+from tests.support.calling import outcome
+from tests.support.entries import Write
+from tests.support.remote import at
+from tests.support.waiting import GENEROUS
 
 
 async def beside(bridge: Bridge) -> tuple[str, str]:

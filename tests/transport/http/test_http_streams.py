@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge._sdk import httpx
 from mcp_bridge.transport.http.guard import HttpGuard
-
-from ..conftest import GENEROUS
-from ..servers.http_raw import Asked, raw_server
-from .remote import at
-from .test_http_oddity_cases import outcome
-
-Write = Callable[..., Path]
+from tests.servers.http_raw import Asked, raw_server
+from tests.support.calling import outcome
+from tests.support.entries import Write
+from tests.support.remote import at
+from tests.support.waiting import GENEROUS
 
 
 async def test_the_stream_that_a_server_need_not_have_was_blamed_for_the_end_of_a_session() -> None:

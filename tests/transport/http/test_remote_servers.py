@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
+from tests.support.entries import Write
+from tests.support.places import SERVERS
+from tests.support.waiting import until
 
-from .conftest import SERVERS, until
-
-Write = Callable[[str], Path]
 Serve = Callable[..., str]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_bridge.transport.framing import Broken, parse_line
 from mcp_bridge.transport.http.sse import Event, EventReader
-
-from .conftest import GENEROUS
+from tests.support.waiting import GENEROUS
 
 LIMIT = 5000
 VALUES = st.text("abc: \x00é", max_size=30)

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import GENEROUS, alive, odd
+from tests.support.entries import odd
+from tests.support.processes import alive
+from tests.support.waiting import GENEROUS
 
 OWNER = """
 import asyncio, sys

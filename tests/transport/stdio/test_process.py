@@ -6,17 +6,16 @@ import asyncio
 import json
 import logging
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, ServerConfig, ServerUnavailable, create_mcp_tool_class, load_config
+from tests.support.entries import Write, odd
+from tests.support.processes import alive
+from tests.support.server_log import ServerLog
+from tests.support.waiting import GENEROUS, until
 
-from ..conftest import GENEROUS, alive, odd, until
-from .server_log import ServerLog
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

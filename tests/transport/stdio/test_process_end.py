@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -19,14 +18,14 @@ import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.bridge.thread import BridgeThread
+from tests.support.entries import Write, odd
+from tests.support.places import ROOT
+from tests.support.processes import alive
+from tests.support.server_log import ServerLog
+from tests.support.serving import serving
+from tests.support.waiting import GENEROUS, until
 
-from ..conftest import GENEROUS, alive, odd, until
-from .server_log import ServerLog
-from .serving import serving
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
-FOLDER = Path(__file__).parents[2]
 
 
 async def test_closing_from_another_task_and_reloading_twice_leaves_no_trace(
@@ -146,7 +145,7 @@ def test_nothing_is_printed_when_the_interpreter_ends(write_config: Write, way: 
     file = write_config(odd("s", mode))
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "always::ResourceWarning", "-c", QUIET, str(file), way],
-        cwd=FOLDER,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=120,

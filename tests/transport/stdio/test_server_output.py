@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.text import json_text
+from tests.support.entries import Write, odd
+from tests.support.server_log import ServerLog
+from tests.support.waiting import GENEROUS
 
-from ..conftest import GENEROUS, odd
-from .server_log import ServerLog
-
-Write = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from mcp_bridge.transport.stdio import spawn
 from mcp_bridge.transport.stdio.launch import Launch
-
-from .conftest import GENEROUS
+from tests.support.waiting import GENEROUS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="started by the loop there")
 

@@ -13,8 +13,8 @@ from mcp_bridge.transport.stdio.launch import Launch
 from mcp_bridge.transport.stdio.process import start_by_loop
 from mcp_bridge.transport.stdio.tree import Job
 from mcp_bridge.transport.stdio.windows_shim import is_shim, script_behind, unsafe_argument
-
-from .conftest import GENEROUS, ODD_SERVER
+from tests.support.places import ODD_SERVER
+from tests.support.waiting import GENEROUS
 
 NODE = "C:\\Program Files\\nodejs"
 SHIM = """@ECHO off
