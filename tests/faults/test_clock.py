@@ -62,7 +62,7 @@ def test_the_clock_jumps_by_years_and_every_limit_is_kept(write_config: Write, t
     assert done.stderr == ""
 
 
-TELL_THE_TIME = {"trace.py", "maibot_page.py"}
+TELL_THE_TIME = {"trace.py", "page.py"}
 """Modules that show people when something was, and decide nothing by it."""
 
 
@@ -74,7 +74,7 @@ def test_nobody_asks_the_clock_but_for_the_time_of_the_last_reload_or_to_show_it
                 asking.add(file.name)
             if isinstance(node, ast.ImportFrom) and node.module == "time":
                 assert not {"time", "*"} & {one.name for one in node.names}, file
-    assert asking == {"maibot_reload.py"} | TELL_THE_TIME
+    assert asking == {"reload.py"} | TELL_THE_TIME
 
 
 @pytest.mark.parametrize("jump", [-86400.0, -1.0, CALM_SECONDS + 1, 86400.0, 1e9])

@@ -18,7 +18,7 @@ PROGRAM = """
 import asyncio, logging, os, resource, sys
 logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
 from mcp_bridge import Bridge, BridgeError, load_config
-from mcp_bridge import server
+from mcp_bridge.bridge import server
 server.FIRST_RETRY_SECONDS = 0.05
 
 async def attempt(bridge, count=1):
@@ -135,7 +135,7 @@ def test_no_more_processes_is_told_and_forgotten(write_config: Write, session: s
 
 THREADS = """
 import threading
-from mcp_bridge.thread import BridgeThread
+from mcp_bridge.bridge.thread import BridgeThread
 refusing = False
 begin = threading.Thread.start
 

@@ -129,7 +129,7 @@ async def test_a_helper_that_holds_the_pipes_neither_delays_the_end_nor_survives
 QUIET = """
 import asyncio, sys
 from mcp_bridge import Bridge, load_config
-from mcp_bridge.process import server_process
+from mcp_bridge.transport.stdio import process as server_process
 if sys.argv[2] == "windows":  # asyncio's own processes, as on a Proactor loop
     server_process._start_posix = server_process.start_by_loop
 async def main():
