@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import textwrap
@@ -10,9 +9,11 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.places import CALCULATOR, ODD_SERVER
+from tests.support.processes import children
 
 # A busy machine is no failure: examples may be slow to make and to run.
 settings.register_profile(
@@ -22,12 +23,6 @@ settings.register_profile(
     max_examples=int(os.environ.get("MCP_BRIDGE_EXAMPLES", "100")),
 )
 settings.load_profile("busy")
-
-SERVERS = Path(__file__).parent / "servers"
-ODD_SERVER = SERVERS / "odd_server.py"
-CALCULATOR = Path(__file__).parents[1] / "examples" / "calculator_server.py"
-GENEROUS = 30.0
-"""Upper bound for things that take moments, on a machine that is busy with others."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,17 +52,6 @@ def write_config(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-def odd(name: str, mode: str, *args: str, more: str = "") -> str:
-    """Return the entry of a server in a misbehaving mode, as an owner would write it."""
-    words = ", ".join(f'"{word}"' for word in ("{odd}", mode, *args))
-    return f'[mcp.servers.{name}]\ncommand = "{{python}}"\nargs = [{words}]\n{textwrap.dedent(more)}\n'
-
-
-def children() -> set[int]:
-    """Return the living processes below this one, zombies included."""
-    return {child.pid for child in psutil.Process().children(recursive=True)}
-
-
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the user's own mcp.json out of a test; return the home that it sees instead."""
@@ -92,19 +76,3 @@ def no_children_left() -> Iterator[None]:
     before = children()
     yield
     assert children() - before == set()
-
-
-async def until(condition: Callable[[], bool], seconds: float = GENEROUS) -> None:
-    """Wait for a condition; fails if it does not come true in time."""
-    deadline = asyncio.get_running_loop().time() + seconds
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "waited in vain"
-        await asyncio.sleep(0.02)
-
-
-def alive(pid: int) -> bool:
-    """Tell whether a process still runs; one that is dead and waits for its parent does not."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

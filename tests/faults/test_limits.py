@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ..conftest import odd
+from tests.support.entries import Write, odd
+from tests.support.places import ROOT
 
-Write = Callable[[str], Path]
-FOLDER = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
 
 PROGRAM = """
@@ -40,7 +38,7 @@ async def until_ready(bridge):
 
 def run(write_config: Write, program: str, *words: str, entry: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROGRAM + program, str(write_config(entry)), *words]
-    return subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 
 
 DESCRIPTORS = """
