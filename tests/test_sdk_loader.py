@@ -1,4 +1,4 @@
-"""The SDK is imported while the bridge runs: never on its loop, whatever server comes first."""
+"""The SDK is imported for a remote server only, and never on the event loop."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def where_imported(config: Path) -> list[str]:
 EXPECTED = ["mcp on a thread", "mcp_bridge._sdk on a thread", "x"]
 
 
-def test_a_local_server(write_config: Write) -> None:
-    assert where_imported(write_config(odd("s", "normal"))) == EXPECTED
+def test_a_local_server_needs_no_sdk(write_config: Write) -> None:
+    assert where_imported(write_config(odd("s", "normal"))) == ["x"]
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
-def test_a_remote_server(write_config: Write, tmp_path: Path, path: str) -> None:
+def test_for_a_remote_server_it_is_imported_on_a_thread(write_config: Write, tmp_path: Path, path: str) -> None:
     with remote(tmp_path, "normal") as server:
         assert where_imported(write_config(at(server.origin + path))) == EXPECTED

@@ -41,7 +41,7 @@ class Dispatcher:
         self.ended = False
         """Whether the channel has ended, as opposed to having been left."""
         self._filter = message_filter
-        self._on_end = on_end
+        self._on_end: Callable[[], None] | None = on_end
         self._reader: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._cancellations: set[asyncio.Task[None]] = set()
@@ -56,6 +56,8 @@ class Dispatcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._on_end = None  # what belongs to a session must go with it, and not wait for the collector
+        self._fail_all()
 
     @property
     def busy(self) -> bool:
@@ -75,7 +77,10 @@ class Dispatcher:
         message = {"jsonrpc": "2.0", "id": request.id, "method": method}
         if params:
             message["params"] = params
-        self._start(self._send(message, headers, request), f"mcp {method}")
+        if self.ended:
+            request.fail(ConnectionError("the session has ended"))
+        else:
+            self._start(self._send(message, headers, request), f"mcp {method}")
         return request
 
     async def notify(self, method: str) -> None:
@@ -138,10 +143,12 @@ class Dispatcher:
                     await self._take(self._incoming(message))
                 except Exception:  # a fault of ours must cost this message alone
                     logger.debug("a message of the server was lost", exc_info=True)
-        finally:
-            self.ended = True  # first: callers that learn of the end then ask for its reason
+        except Exception:  # the transport's: it has failed, so the channel has ended
+            logger.debug("the channel failed", exc_info=True)
+        self.ended = True  # first: callers that learn of the end then ask for its reason
+        if self._on_end is not None:
             self._on_end()
-            self._fail_all()
+        self._fail_all()
 
     def _incoming(self, message: Message | Broken) -> Incoming:
         return Incoming(doubtful=message) if isinstance(message, Broken) else self._filter.incoming(message)

@@ -51,7 +51,7 @@ class Requests:
         self._server = config.name
         self._is_process = config.transport == "stdio"
         self._redact = redact
-        self._retire = retire
+        self._retire: Callable[[], None] | None = retire
         self._first: tuple[ToolRequest, Request] | None = None
 
     async def ask(self, method: str, params: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Requests:
         """Return what an error response means for the caller; it may retire the session."""
         meant = meaning(error, self._server, self._redact)
         if ends_session(meant):
-            self._retire()
+            self._retire_session()
         return meant
 
     async def loss(self, kind: type[ServerUnavailable]) -> ServerUnavailable:
@@ -120,6 +120,14 @@ class Requests:
         request = self.dispatcher.requests.get(request_id)
         if request is not None:
             request.progress_at = asyncio.get_running_loop().time()
+
+    def close(self) -> None:
+        """Let go of the session, which is over."""
+        self._retire = None
+
+    def _retire_session(self) -> None:
+        if self._retire is not None:
+            self._retire()
 
     def _begin_call(self, call: ToolRequest) -> Request:
         return self.dispatcher.begin("tools/call", call.params(), call.headers)
@@ -140,6 +148,6 @@ class Requests:
 
     def _abandon(self, request: Request, reason: str) -> None:
         """Tell the server to stop working on a call, and begin no other on this session."""
-        self._retire()
+        self._retire_session()
         self.dispatcher.cancel(request, reason)
         self.dispatcher.abandon(request)

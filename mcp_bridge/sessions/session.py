@@ -189,6 +189,8 @@ class Session:
             self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
             self._end()
+            if self._requests is not None:
+                self._requests.close()
             if self.on_end is not None:
                 self.on_end(self)
 

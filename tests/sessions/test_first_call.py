@@ -10,8 +10,7 @@ import pytest
 from mcp_bridge import Bridge, BridgeError, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.aio import Deadline
 from mcp_bridge.errors import NotSent
-from mcp_bridge.sessions.in_flight import ToolCall
-from mcp_bridge.transport.channel import SMALL_BYTES
+from mcp_bridge.sessions.requests import ToolRequest
 from tests.support.entries import Write, odd
 from tests.support.opening import opening
 from tests.support.server_log import ServerLog
@@ -26,6 +25,8 @@ MODES = (
     *("version_old", "version_strict", "no_server_info", "extra_init_keys", "capabilities_null", "exit_after_call"),
 )
 LIMITS = Deadline(GENEROUS, GENEROUS)
+PIPE_BYTES = 32 * 1024
+"""Less than any pipe accepts without a reader."""
 SHORT = Deadline(0.5, 0.5)
 
 
@@ -67,7 +68,7 @@ async def test_an_answer_without_an_id_is_not_taken_for_its_own(write_config: Wr
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
 
 
-@pytest.mark.parametrize("size", [SMALL_BYTES - 500, SMALL_BYTES + 1, 40 * SMALL_BYTES])
+@pytest.mark.parametrize("size", [PIPE_BYTES - 500, PIPE_BYTES + 1, 40 * PIPE_BYTES])
 async def test_a_call_of_any_size_arrives_whole(write_config: Write, size: int) -> None:
     text = "x" * size
     more = f"warm = 0\nmax_result_chars = {2 * size}"
@@ -75,37 +76,37 @@ async def test_a_call_of_any_size_arrives_whole(write_config: Write, size: int) 
         assert (await bridge.call("mcp_s_echo", {"text": text})).text == text
 
 
-@pytest.mark.parametrize("size", [1, 40 * SMALL_BYTES])
+@pytest.mark.parametrize("size", [1, 40 * PIPE_BYTES])
 async def test_a_server_that_does_not_read_it_is_not_blamed_for_the_handshake(write_config: Write, size: int) -> None:
-    call = ToolCall("echo", {"text": "x" * size})
-    async with opening(write_config(odd("s", "stop_reading_early")), call) as connection:
-        await connection.wait_ready(GENEROUS)
+    call = ToolRequest("echo", {"text": "x" * size})
+    async with opening(write_config(odd("s", "stop_reading_early")), call) as session:
+        await session.wait_ready(GENEROUS)
         with pytest.raises(CallTimeout):
-            await connection.call_tool(call, SHORT)
+            await session.call_tool(call, SHORT)
 
 
 async def test_one_cancelled_during_the_handshake_never_reaches_the_server(write_config: Write, tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "log")
     file = write_config(odd("s", "slow_init", f"log={log.path}", "delay=0.5"))
-    async with opening(file, ToolCall("echo", {"text": "x"})) as connection:
-        waiting = asyncio.create_task(connection.wait_ready(GENEROUS))
+    async with opening(file, ToolRequest("echo", {"text": "x"})) as session:
+        waiting = asyncio.create_task(session.wait_ready(GENEROUS))
         await until(lambda: bool(log.received("initialize")))
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        await asyncio.wait({connection.owner})
+        await asyncio.wait({session.owner})
     assert [message["method"] for message in log.received()] == ["initialize"]
 
 
 async def test_of_one_cancelled_when_it_has_just_left_the_server_is_told(write_config: Write, tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "log")
     file = write_config(odd("s", "slow_call", f"log={log.path}"))
-    async with opening(file, ToolCall("slow", {})) as connection:
-        waiting = asyncio.create_task(connection.wait_ready(GENEROUS))
+    async with opening(file, ToolRequest("slow", {})) as session:
+        waiting = asyncio.create_task(session.wait_ready(GENEROUS))
         await asyncio.sleep(0)
-        connection._ready.add_done_callback(lambda ready: waiting.cancel())
+        session._ready.add_done_callback(lambda ready: waiting.cancel())
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await asyncio.wait({connection.owner})
+        await asyncio.wait({session.owner})
     (call,) = log.calls("slow")
     (cancelled,) = log.received("notifications/cancelled")
     assert cancelled["params"]["requestId"] == call["id"]
@@ -114,19 +115,19 @@ async def test_of_one_cancelled_when_it_has_just_left_the_server_is_told(write_c
 @pytest.mark.parametrize("mode", ["version_future", "init_refused", "exit_at_once", "hang_init"])
 async def test_without_a_handshake_it_does_not_leave(write_config: Write, tmp_path: Path, mode: str) -> None:
     log = ServerLog(tmp_path / "log")
-    async with opening(write_config(odd("s", mode, f"log={log.path}")), ToolCall("echo", {"text": "x"})) as connection:
+    async with opening(write_config(odd("s", mode, f"log={log.path}")), ToolRequest("echo", {"text": "x"})) as session:
         with pytest.raises(ServerUnavailable):
-            await connection.wait_ready(2)
-        await asyncio.wait({connection.owner})
+            await session.wait_ready(2)
+        await asyncio.wait({session.owner})
     assert log.received("tools/call") == []
 
 
 async def test_one_that_may_have_run_is_not_taken_for_one_that_never_left(write_config: Write) -> None:
-    call = ToolCall("crash", {})
-    async with opening(write_config(odd("s", "crash_call")), call) as connection:
-        await connection.wait_ready(GENEROUS)
+    call = ToolRequest("crash", {})
+    async with opening(write_config(odd("s", "crash_call")), call) as session:
+        await session.wait_ready(GENEROUS)
         with pytest.raises(ServerUnavailable, match="the server stopped during tools/call") as caught:
-            await connection.call_tool(call, LIMITS)
+            await session.call_tool(call, LIMITS)
         assert not isinstance(caught.value, NotSent)
 
 

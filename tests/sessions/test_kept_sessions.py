@@ -14,7 +14,7 @@ import pytest
 from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.sessions.pool import SessionPool
-from mcp_bridge.sessions.session import Connection
+from mcp_bridge.sessions.session import Session
 from mcp_bridge.transport.framing import Broken, Message
 from mcp_bridge.transport.stdio.channel import StdioChannel
 from tests.support.entries import Write, odd
@@ -116,7 +116,7 @@ async def test_a_call_for_which_no_place_is_free_is_no_failed_start_of_the_serve
 
 
 @dataclass(eq=False)
-class Session:
+class FakeSession:
     """As much of a session as its pool looks at."""
 
     closing: bool
@@ -143,7 +143,7 @@ def test_room_is_made_for_those_alone_who_will_get_none_otherwise(
     pool = SessionPool(ServerConfig("s", max_sessions=3), unused)
     pool.waiting = waiting
     for number in range(live):
-        pool._live.add(cast(Connection, Session(number < ending)))
+        pool._live.add(cast(Session, FakeSession(number < ending)))
     assert pool.wants_room() is wanted
 
 

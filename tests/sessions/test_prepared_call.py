@@ -12,7 +12,7 @@ import pytest
 from mcp_bridge import ServerUnavailable
 from mcp_bridge.aio import Deadline
 from mcp_bridge.errors import NotSent
-from mcp_bridge.sessions.in_flight import ToolCall
+from mcp_bridge.sessions.requests import ToolRequest
 from tests.support.entries import Write, odd
 from tests.support.opening import opening
 from tests.support.server_log import ServerLog
@@ -32,10 +32,10 @@ def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_a_handshake_that_fails_leaves_no_complaint_of_asyncio(
     write_config: Write, caplog: pytest.LogCaptureFixture, mode: str
 ) -> None:
-    async with opening(write_config(odd("s", mode)), ToolCall("echo", {"text": "x"})) as connection:
+    async with opening(write_config(odd("s", mode)), ToolRequest("echo", {"text": "x"})) as session:
         with pytest.raises(ServerUnavailable):
-            await connection.wait_ready(2)
-        await asyncio.wait({connection.owner})
+            await session.wait_ready(2)
+        await asyncio.wait({session.owner})
     assert complaints(caplog) == []
 
 
@@ -44,21 +44,21 @@ async def test_a_caller_that_goes_during_the_handshake_leaves_no_complaint_of_as
 ) -> None:
     log = ServerLog(tmp_path / "log")
     file = write_config(odd("s", "slow_init", f"log={log.path}", "delay=0.5"))
-    async with opening(file, ToolCall("echo", {"text": "x"})) as connection:
-        waiting = asyncio.create_task(connection.wait_ready(GENEROUS))
+    async with opening(file, ToolRequest("echo", {"text": "x"})) as session:
+        waiting = asyncio.create_task(session.wait_ready(GENEROUS))
         await until(lambda: bool(log.received("initialize")))
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        await asyncio.wait({connection.owner})
+        await asyncio.wait({session.owner})
     del waiting
     assert complaints(caplog) == []
 
 
 async def test_one_whose_session_is_over_before_it_is_taken_up_may_have_run(write_config: Write) -> None:
-    call = ToolCall("crash", {})
-    async with opening(write_config(odd("s", "crash_call")), call) as connection:
-        await connection.wait_ready(GENEROUS)
-        await asyncio.wait({connection.owner})
+    call = ToolRequest("crash", {})
+    async with opening(write_config(odd("s", "crash_call")), call) as session:
+        await session.wait_ready(GENEROUS)
+        await asyncio.wait({session.owner})
         with pytest.raises(ServerUnavailable) as caught:
-            await connection.call_tool(call, LIMITS)
+            await session.call_tool(call, LIMITS)
         assert not isinstance(caught.value, NotSent)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from mcp_bridge import Bridge, load_config
-from mcp_bridge.sessions.session import Connection
+from mcp_bridge.sessions.session import Session
 from mcp_bridge.transport.filter import MessageFilter
 from mcp_bridge.transport.stdio.channel import StdioChannel
 from mcp_bridge.transport.stdio.process import ServerProcess
@@ -60,7 +60,7 @@ async def test_what_belonged_to_a_session_goes_with_it_and_does_not_wait_for_the
     write_config: Write, tmp_path: Path
 ) -> None:
     """A full collection is rare in a bot: a hundred dead sessions would be kept until then."""
-    kinds = (Connection, StdioChannel, ServerProcess, MessageFilter)
+    kinds = (Session, StdioChannel, ServerProcess, MessageFilter)
     log = tmp_path / "log"
     async with Bridge(load_config(write_config(odd("s", "normal", f"log={log}")))) as bridge:
         gc.collect()

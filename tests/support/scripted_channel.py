@@ -1,11 +1,15 @@
-"""A channel without a server: prepared lines, then the answer."""
+"""Channels without a server: one that says prepared lines, and one that a test drives by hand."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from collections.abc import Mapping
 
+from mcp_bridge.sessions.dispatcher import Dispatcher
+from mcp_bridge.transport.channel import NO_HEADERS, Channel, SideOutput
+from mcp_bridge.transport.correlation import Correlator
+from mcp_bridge.transport.filter import Listener, MessageFilter
 from mcp_bridge.transport.framing import Broken, LineReader, Message
 
 LIMIT = 2_000
@@ -22,6 +26,7 @@ class Scripted:
         self._asked = asyncio.Event()
         self._answered = False
         self.sent: list[Message] = []
+        self.side_output = SideOutput()
 
     async def receive(self) -> Message | Broken | None:
         await self._asked.wait()
@@ -40,10 +45,60 @@ class Scripted:
         await asyncio.sleep(3600)
         return None
 
-    async def send(self, message: Message, metadata: Any = None) -> None:
+    async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
         self.sent.append(message)
         if message.get("method") == "tools/call":
             self._asked.set()
 
+    def use_protocol_version(self, version: str) -> None:
+        pass
+
     async def describe_end(self) -> str:
         return ""
+
+
+class Manual:
+    """A channel whose server is the test: `say` and `end` are the server's side, `sent` what it has received."""
+
+    def __init__(self, end: str = "it ended") -> None:
+        self.sent: list[Message] = []
+        self.headers: list[Mapping[str, str]] = []
+        self.side_output = SideOutput()
+        self.blocked = asyncio.Event()
+        """While this is not set, nothing can be sent."""
+        self.blocked.set()
+        self._said: asyncio.Queue[Message | Broken | None] = asyncio.Queue()
+        self._end = end
+        self._ended = False
+
+    def say(self, message: Message | Broken) -> None:
+        self._said.put_nowait(message)
+
+    def end(self) -> None:
+        self._ended = True
+        self._said.put_nowait(None)
+
+    async def receive(self) -> Message | Broken | None:
+        return await self._said.get()
+
+    async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
+        await self.blocked.wait()
+        if self._ended:
+            raise OSError("gone")
+        self.sent.append(message)
+        self.headers.append(headers)
+
+    def use_protocol_version(self, version: str) -> None:
+        pass
+
+    async def describe_end(self) -> str:
+        return self._end
+
+
+def dispatcher(
+    channel: Channel, listener: Listener | None = None, *, roots: tuple[str, ...] | None = None
+) -> Dispatcher:
+    """Return a dispatcher over a channel, which accepts the defaults of forms."""
+    requests = Correlator()
+    message_filter = MessageFilter(requests, roots=roots, elicitation="defaults", listener=listener)
+    return Dispatcher(channel, requests, message_filter, lambda: None)

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from mcp_bridge import Bridge, ToolResult, _sdk, load_config
-from mcp_bridge.transport.channel import session_streams
-from mcp_bridge.transport.filter import Hooks, MessageFilter
+from mcp_bridge import Bridge, ToolResult, load_config
+from mcp_bridge.transport.correlation import Correlator
+from mcp_bridge.transport.filter import MessageFilter
 from mcp_bridge.transport.framing import encode
 from tests.support.entries import Write, odd
-from tests.support.scripted_channel import Scripted
+from tests.support.scripted_channel import Scripted, dispatcher
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 SHARED = 'session = "shared"\n'
@@ -83,7 +83,7 @@ async def test_one_value_that_cannot_be_used_costs_neither_its_call_nor_those_be
 
 @pytest.mark.parametrize("name", [math.nan, math.inf, [math.nan], {"a": [math.inf]}])
 def test_a_question_under_an_id_that_cannot_be_said_is_answered_as_well_as_can_be(name: Any) -> None:
-    reply = MessageFilter().incoming({"jsonrpc": "2.0", "id": name, "method": "ping"}).reply
+    reply = MessageFilter(Correlator()).incoming({"jsonrpc": "2.0", "id": name, "method": "ping"}).reply
     assert reply is not None
     assert b'"result":{}' in encode(reply)
 
@@ -91,7 +91,7 @@ def test_a_question_under_an_id_that_cannot_be_said_is_answered_as_well_as_can_b
 def test_a_default_that_cannot_be_said_is_no_default() -> None:
     schema = {"properties": {"a": {"default": math.nan}, "b": {"default": None}, "c": {"default": [math.inf]}}}
     asked = {"id": 1, "method": "elicitation/create", "params": {"requestedSchema": schema}}
-    reply = MessageFilter(elicitation="defaults").incoming(asked).reply
+    reply = MessageFilter(Correlator(), elicitation="defaults").incoming(asked).reply
     assert (reply or {})["result"]["content"] == {"b": None, "c": [None]}
 
 
@@ -105,15 +105,19 @@ async def test_an_answer_of_hundreds_of_levels_costs_no_other_call(write_config:
 
 
 async def test_a_fault_of_ours_in_one_message_costs_that_message_and_not_the_session() -> None:
-    def fail(level: int, text: str) -> None:
-        raise KeyError("a fault")
+    class Faulty:
+        def on_progress(self, request_id: int | None, text: str) -> None: ...
+
+        def on_list_changed(self) -> None: ...
+
+        def on_log(self, level: int, text: str) -> None:
+            raise KeyError("a fault")
 
     note = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}'
     channel = Scripted([note, b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}'], {"right": True})
-    made = MessageFilter(hooks=Hooks(on_log=fail))
-    async with session_streams(channel, made, lambda: None) as (read, write), _sdk.session(read, write) as session:
-        await _sdk.notify(session, "notifications/initialized")
-        assert await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}, 1), 20) == {"right": True}
+    async with dispatcher(channel, Faulty()) as sending:
+        request = sending.begin("tools/call", {"name": "x"})
+        assert await asyncio.wait_for(request.result, 20) == {"right": True}
 
 
 @pytest.mark.parametrize("bad", ["long", "json"])

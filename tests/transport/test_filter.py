@@ -8,60 +8,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.transport.filter import Hooks, MessageFilter, alias
+from mcp_bridge.transport.correlation import Correlator
+from mcp_bridge.transport.filter import MessageFilter
 from mcp_bridge.transport.framing import Broken, is_message
-
-
-def waiting(*ids: int, method: str = "tools/call", **more: Any) -> MessageFilter:
-    """Return a filter through which requests with these ids have left."""
-    made = MessageFilter(**more)
-    for number in ids:
-        params = {"_meta": {"progressToken": number, "traceparent": "00-1"}, "name": "x"}
-        sent = made.outgoing({"jsonrpc": "2.0", "id": number, "method": alias(method, number), "params": params})
-        assert sent == {
-            "jsonrpc": "2.0",
-            "id": number,
-            "method": method,
-            "params": {"_meta": {"progressToken": number}, "name": "x"},
-        }
-        made.sent(sent)
-    return made
+from tests.support.registered import begin, waiting
 
 
 @pytest.mark.parametrize("shape", [3, "3", 3.0])
 def test_an_answer_is_recognised_by_its_id_in_any_shape(shape: Any) -> None:
-    answer = waiting(2, 3).incoming({"jsonrpc": "2.0", "id": shape, "result": {"a": 1}}).forward
+    answer = waiting(2, 3).incoming({"jsonrpc": "2.0", "id": shape, "result": {"a": 1}}).response
     assert answer == {"jsonrpc": "2.0", "id": 3, "result": {"a": 1}}
 
 
 @pytest.mark.parametrize("odd", [{"id": None}, {}, {"id": [3]}, {"id": True}])
 def test_an_answer_without_an_id_goes_to_the_only_one_who_waits(odd: Any) -> None:
     answer = {"jsonrpc": "2.0", "result": {"a": 1}, **odd}
-    assert (waiting(3).incoming(answer).forward or {})["id"] == 3
-    assert waiting(2, 3).incoming(answer).forward is None
+    assert (waiting(3).incoming(answer).response or {})["id"] == 3
+    assert waiting(2, 3).incoming(answer).response is None
 
 
 def test_an_error_without_an_id_counts_only_if_nothing_better_comes() -> None:
     made = waiting(3)
     incoming = made.incoming({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
-    assert incoming.forward is None
+    assert incoming.response is None
     assert incoming.doubtful == Broken(3, "Parse error")
-    assert made.incoming({"jsonrpc": "2.0", "id": 3, "result": {}}).forward is not None
-    assert made.broken(incoming.doubtful) is None
-    assert "Parse error" in (waiting(3).broken(incoming.doubtful) or {})["error"]["message"]
+    assert made.incoming({"jsonrpc": "2.0", "id": 3, "result": {}}).response is not None
+    assert made.unreadable(incoming.doubtful).response is None
+    assert "Parse error" in (waiting(3).unreadable(incoming.doubtful).response or {})["error"]["message"]
 
 
 def test_somebody_elses_answer_is_nobodys() -> None:
     for stranger in (99, "no-such", "x3"):
-        assert waiting(3).incoming({"jsonrpc": "2.0", "id": stranger, "error": {"code": 1}}).forward is None
+        assert waiting(3).incoming({"jsonrpc": "2.0", "id": stranger, "error": {"code": 1}}).response is None
 
 
 def test_a_second_or_an_unasked_answer_is_dropped() -> None:
     made = waiting(1)
     answer = {"jsonrpc": "2.0", "id": 1, "result": {}}
-    assert made.incoming(answer).forward is not None
-    assert made.incoming(answer).forward is None
-    assert made.incoming({"id": 99, "result": {}}).forward is None
+    assert made.incoming(answer).response is not None
+    assert made.incoming(answer).response is None
+    assert made.incoming({"id": 99, "result": {}}).response is None
 
 
 @pytest.mark.parametrize(
@@ -81,17 +67,17 @@ def test_a_second_or_an_unasked_answer_is_dropped() -> None:
     ],
 )
 def test_malformed_answers_reach_the_caller_at_once(answer: Any, expected: Any) -> None:
-    assert waiting(1).incoming({"id": 1, **answer}).forward == {"jsonrpc": "2.0", "id": 1, **expected}
+    assert waiting(1).incoming({"id": 1, **answer}).response == {"jsonrpc": "2.0", "id": 1, **expected}
 
 
 def test_an_unreadable_answer_becomes_an_error_for_its_call() -> None:
-    forward = waiting(1, 2).broken(Broken("2", "nested too deeply")) or {}
+    forward = waiting(1, 2).unreadable(Broken("2", "nested too deeply")).response or {}
     assert forward["id"] == 2
     assert "nested too deeply" in forward["error"]["message"]
 
 
 def test_pings_are_answered_and_unknown_requests_refused() -> None:
-    made = MessageFilter()
+    made = MessageFilter(Correlator())
     ask = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
     assert made.incoming(ask).reply == {"jsonrpc": "2.0", "id": "p", "result": {}}
     for method in ("roots/list", "sampling/createMessage", "elicitation/create", "x/y"):
@@ -102,14 +88,14 @@ def test_pings_are_answered_and_unknown_requests_refused() -> None:
 
 
 def test_roots_are_announced_and_answered_only_if_configured() -> None:
-    made = MessageFilter(roots=("file:///a",))
+    made = MessageFilter(Correlator(), roots=("file:///a",))
     assert made.capabilities() == {"roots": {}}
     reply = made.incoming({"id": 1, "method": "roots/list"}).reply or {}
     assert reply["result"] == {"roots": [{"uri": "file:///a"}]}
 
 
 def test_elicitation_accepts_the_servers_own_defaults_if_the_owner_says_so() -> None:
-    made = MessageFilter(elicitation="defaults")
+    made = MessageFilter(Correlator(), elicitation="defaults")
     schema = {"properties": {"a": {"default": 0}, "b": {"type": "string"}, "c": 5}}
     reply = made.incoming({"id": 1, "method": "elicitation/create", "params": {"requestedSchema": schema}}).reply or {}
     assert reply["result"] == {"action": "accept", "content": {"a": 0}}
@@ -117,12 +103,18 @@ def test_elicitation_accepts_the_servers_own_defaults_if_the_owner_says_so() -> 
 
 def test_notifications_reach_those_who_care_and_odd_ones_nobody() -> None:
     heard: list[Any] = []
-    hooks = Hooks(
-        lambda token, text: heard.append((token, text)),
-        lambda: heard.append("changed"),
-        lambda level, text: heard.append((level, text)),
-    )
-    made = MessageFilter(hooks=hooks)
+
+    class Listening:
+        def on_progress(self, request_id: int | None, text: str) -> None:
+            heard.append((request_id, text))
+
+        def on_list_changed(self) -> None:
+            heard.append("changed")
+
+        def on_log(self, level: int, text: str) -> None:
+            heard.append((level, text))
+
+    made = MessageFilter(Correlator(), listener=Listening())
     for method, params in (
         ("notifications/progress", {"progressToken": 7, "progress": "half"}),
         ("notifications/tools/list_changed", None),
@@ -130,28 +122,34 @@ def test_notifications_reach_those_who_care_and_odd_ones_nobody() -> None:
         ("notifications/whatever", {"x": 1}),
         ("notifications/progress", "odd"),
     ):
-        assert made.incoming({"jsonrpc": "2.0", "method": method, "params": params}).forward is None
+        assert made.incoming({"jsonrpc": "2.0", "method": method, "params": params}).response is None
     assert heard == [(7, "half"), "changed", (40, "ab"), (None, "")]
 
 
-def test_exactly_one_cancellation_leaves_and_never_for_initialize() -> None:
-    made = waiting(4)
-    ours = made.cancelled(4, "timeout") or {}
-    assert ours["params"] == {"requestId": 4, "reason": "timeout"}
-    assert made.cancelled(4, "again") is None
-    theirs = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}
-    assert made.outgoing(theirs) is None
-    handshake = waiting(0, method="initialize")
-    assert handshake.outgoing({**theirs, "params": {"requestId": 0}}) is None
+def test_exactly_one_cancellation_leaves_for_a_request() -> None:
+    requests = Correlator()
+    request = begin(requests)
+    message = requests.cancel(request, "timeout") or {}
+    assert message["method"] == "notifications/cancelled"
+    assert message["params"] == {"requestId": request.id, "reason": "timeout"}
+    assert requests.cancel(request, "again") is None
+
+
+def test_a_request_that_has_its_response_is_not_cancelled() -> None:
+    requests = Correlator()
+    request = begin(requests)
+    MessageFilter(requests).incoming({"id": request.id, "result": {}})
+    assert requests.cancel(request, "timeout") is None
+    assert requests.may_have_run(request)
 
 
 def test_a_call_that_never_left_is_known_and_not_cancelled() -> None:
-    made = MessageFilter()
-    made.outgoing({"id": 1, "method": alias("tools/call", 1), "params": {"_meta": {"progressToken": 1}}})
-    assert not made.may_have_run(1)
-    assert made.cancelled(1, "timeout") is None
-    made.sent({"id": 1})
-    assert made.may_have_run(1)
+    requests = Correlator()
+    request = begin(requests, sent=False)
+    assert not requests.may_have_run(request)
+    assert requests.cancel(request, "timeout") is None
+    requests.mark_sent({"id": request.id})
+    assert requests.may_have_run(request)
 
 
 values: st.SearchStrategy[Any] = st.recursive(
@@ -172,13 +170,13 @@ messages = st.fixed_dictionaries(
 @given(st.lists(messages, max_size=8))
 def test_no_traffic_raises_and_each_call_is_answered_at_most_once(traffic: list[dict[str, Any]]) -> None:
     """A server gone mad cannot end a session's reader, nor answer a call twice."""
-    made = waiting(0, 1, elicitation="defaults", roots=())
+    made = waiting(1, 2, elicitation="defaults", roots=())
     answered: list[int] = []
     for message in traffic:
         incoming = made.incoming(message)
-        if incoming.forward is not None:
-            assert ("result" in incoming.forward) != ("error" in incoming.forward)
-            answered.append(incoming.forward["id"])
+        if incoming.response is not None:
+            assert ("result" in incoming.response) != ("error" in incoming.response)
+            answered.append(incoming.response["id"])
         if incoming.reply is not None:
             assert ("result" in incoming.reply) != ("error" in incoming.reply)
     assert len(answered) == len(set(answered))

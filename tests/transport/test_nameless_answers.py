@@ -6,38 +6,42 @@ from typing import Any
 
 import pytest
 
-from mcp_bridge.transport.filter import MessageFilter, alias
+from mcp_bridge.transport.correlation import Correlator
+from mcp_bridge.transport.filter import MessageFilter
+from tests.support.registered import begin
 
 REAL = {"content": [{"type": "text", "text": "real"}]}
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 class Session:
-    """What has left on a session, and what becomes of what comes back."""
+    """The requests of a session, counted from 0, and the ids of those that responses are matched with."""
 
     def __init__(self) -> None:
-        self.filter = MessageFilter()
+        self.requests = Correlator()
+        self.filter = MessageFilter(self.requests)
 
     def notify(self) -> None:
-        message = self.filter.outgoing(INITIALIZED)
-        assert message == INITIALIZED
-        self.filter.sent(message)
+        self.requests.mark_sent(INITIALIZED)
 
-    def ask(self, number: int, method: str = "tools/call") -> None:
-        message = self.filter.outgoing({"jsonrpc": "2.0", "id": number, "method": alias(method, number)})
-        assert message is not None
-        self.filter.sent(message)
+    def ask(self, number: int, method: str = "tools/call", *, sent: bool = True) -> None:
+        assert begin(self.requests, method, sent=sent).id == number + 1
+
+    def forget(self, method: str) -> None:
+        for request in self.requests:
+            request.forgotten = request.forgotten or request.method == method
 
     def answer(self, number: int | None, **body: Any) -> int | None:
-        """Return the id of the request that the session is told an answer to."""
-        forward = self.filter.incoming({"jsonrpc": "2.0", "id": number, **body}).forward
-        return None if forward is None else forward["id"]
+        """Return the request that the response is matched with."""
+        named = None if number is None else number + 1
+        request = self.filter.incoming({"jsonrpc": "2.0", "id": named, **body}).request
+        return None if request is None else request.id - 1
 
     def fail(self, code: int) -> int | None:
-        """Return the id of the request that an error without a name ends if nothing better comes."""
+        """Return the request that an error without an id fails if no better response comes."""
         doubtful = self.filter.incoming({"jsonrpc": "2.0", "id": None, "error": {"code": code}}).doubtful
-        forward = None if doubtful is None else self.filter.broken(doubtful)
-        return None if forward is None else forward["id"]
+        request = None if doubtful is None else self.filter.unreadable(doubtful).request
+        return None if request is None else request.id - 1
 
 
 def handshaken(*, named: bool = True) -> Session:
@@ -74,7 +78,7 @@ def test_an_empty_result_counts_where_each_notification_has_had_its_own() -> Non
 def test_a_ping_that_was_forgotten_may_still_be_answered_and_so_is_the_call_after_it(named: bool) -> None:
     session = handshaken(named=named)
     session.ask(1, "ping")
-    session.filter.forget("ping")
+    session.forget("ping")
     session.ask(2)
     assert session.answer(None, result={}) is None
     assert session.answer(None, result=REAL) == 2
@@ -85,7 +89,7 @@ def test_nor_is_it_where_no_notification_is_left_that_could_be_meant() -> None:
     session.ask(1, "ping")
     assert session.answer(1, result={}) == 1
     session.ask(2, "ping")
-    session.filter.forget("ping")
+    session.forget("ping")
     session.ask(3)
     assert session.answer(None, result={}) is None
     assert session.answer(None, result=REAL) == 3
@@ -94,7 +98,7 @@ def test_nor_is_it_where_no_notification_is_left_that_could_be_meant() -> None:
 def test_a_ping_that_is_never_answered_keeps_no_failure_from_its_call() -> None:
     session = handshaken()
     session.ask(1, "ping")
-    session.filter.forget("ping")
+    session.forget("ping")
     session.ask(2)
     assert session.fail(-32603) == 2
 
@@ -142,16 +146,16 @@ def test_a_doubt_ends_with_the_request_that_it_was_about() -> None:
     assert doubtful is not None
     assert session.answer(1, result=REAL) == 1
     session.ask(2)
-    assert session.filter.broken(doubtful) is None
+    assert session.filter.unreadable(doubtful).request is None
     assert session.answer(2, result=REAL) == 2
 
 
 def test_one_who_was_not_asked_yet_is_not_charged() -> None:
     session = handshaken()
     assert session.fail(-32603) is None
-    message = session.filter.outgoing({"jsonrpc": "2.0", "id": 1, "method": alias("tools/call", 1)})
+    session.ask(1, sent=False)
     assert session.fail(-32603) is None
-    session.filter.sent(message or {})
+    session.requests.mark_sent({"id": 2})
     assert session.fail(-32603) == 1
 
 

@@ -9,11 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge import _sdk
 from mcp_bridge.errors import RpcError
-from mcp_bridge.transport.channel import session_streams
-from mcp_bridge.transport.filter import MessageFilter
-from tests.support.scripted_channel import LIMIT, Scripted
+from tests.support.scripted_channel import LIMIT, Scripted, dispatcher
 
 GENEROUS = 30.0
 NOT_OURS = (None, 0, 1, "0", "1")
@@ -38,11 +35,10 @@ lines = st.one_of(
 
 
 async def ask(channel: Scripted) -> dict[str, Any] | RpcError:
-    made = MessageFilter(roots=("file:///a",), elicitation="defaults")
-    async with session_streams(channel, made, lambda: None) as (read, write), _sdk.session(read, write) as session:
-        await _sdk.notify(session, "notifications/initialized")  # no call leaves before
+    async with dispatcher(channel, roots=("file:///a",)) as sending:
+        request = sending.begin("tools/call", {"name": "x"})
         try:
-            return await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}, 1), GENEROUS)
+            return await asyncio.wait_for(request.result, GENEROUS)
         except RpcError as error:
             return error
 

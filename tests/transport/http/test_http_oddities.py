@@ -15,7 +15,7 @@ import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge._sdk import httpx
-from mcp_bridge.sessions.session import Connection
+from mcp_bridge.sessions.session import Session
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.http.addresses import proxy_for
 from mcp_bridge.transport.http.failure import failure_in, from_exception
@@ -207,9 +207,9 @@ async def test_a_fault_inside_task_groups_was_told_as_an_exception_group(write_c
             yield
 
     config = load_config(write_config(at("http://127.0.0.1:9/mcp"))).servers[0]
-    connection = Connection(config, Faulty(config, SharedResources(Guardian(), Redactor(), 1000)), str)
+    session = Session(config, Faulty(config, SharedResources(Guardian(), Redactor(), 1000)), str)
     with pytest.raises(ServerUnavailable, match=r"failed during connecting: KeyError: 'what really failed'$"):
-        await connection.wait_ready(GENEROUS)
+        await session.wait_ready(GENEROUS)
 
 
 GZIP = {"Content_Encoding": "gzip"}
