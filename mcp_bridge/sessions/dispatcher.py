@@ -56,7 +56,9 @@ class Dispatcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._on_end = None  # what belongs to a session must go with it, and not wait for the collector
+        # With their tracebacks and callbacks they would keep all this until the next full collection.
+        self._reader, self._on_end = None, None
+        self._tasks.clear()
         self._fail_all()
 
     @property
