@@ -26,6 +26,7 @@ from ..transport.route import ChannelOpener, Route, leads_elsewhere
 from .dispatcher import Dispatcher
 from .error_answers import refusal
 from .initialize import InitializeResult, initialize, let_roots_arrive
+from .readiness import Readiness
 from .requests import Requests, ToolRequest
 
 logger = logging.getLogger(__name__)
@@ -69,8 +70,7 @@ class Session:
         self._requests: Requests | None = None
         self._channel: Channel | None = None
         self._first: ToolRequest | None = None
-        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters: set[asyncio.Future[None]] = set()
+        self._ready = Readiness()
         self._over = asyncio.Event()
         """Set when the session has ended or is to end."""
         self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
@@ -107,24 +107,14 @@ class Session:
 
     async def wait_ready(self, seconds: float) -> None:
         """Wait until the session is initialized. Raises `ServerUnavailable`; the session then ends by itself."""
-        loop = asyncio.get_running_loop()
-        waiter = loop.create_future()
-        timer = loop.call_later(seconds, _wake, waiter)
-        self._waiters.add(waiter)
         try:
-            if not self._ready.done():
-                await waiter
-            if not self._ready.done():
+            if not await self._ready.wait(seconds):
                 text = f"no answer to {self._phase} within {round(seconds, 1):g} s (connect_timeout)"
                 raise ServerUnavailable(text, server=self.server, cause="timeout")
-            self._ready.result()
         except BaseException:
             self._abandon_first()
             self.close_soon()
             raise
-        finally:
-            timer.cancel()
-            self._waiters.discard(waiter)
 
     async def rehearse(self) -> None:
         """Let a new process respond to a `ping`; the response does not matter.
@@ -155,9 +145,10 @@ class Session:
 
     def close_soon(self) -> None:
         """Begin to end the session; returns at once."""
-        self.closing = True
+        again, self.closing = self.closing, True
         self._over.set()
-        if not self._ready.done():
+        # Once: a second cancellation would interrupt the end of a process whose start the first one has met.
+        if not self._ready.known and not again:
             self._owner.cancel()
 
     async def close(self) -> None:
@@ -179,14 +170,14 @@ class Session:
         try:
             await self._live()
         except BridgeError as error:
-            self._fail(error)
+            self._ready.fail(error)
         except asyncio.CancelledError:
-            self._fail(ServerUnavailable("the session was closed", server=self.server))
+            self._ready.fail(ServerUnavailable("the session was closed", server=self.server))
         except Exception as error:  # a fault of ours or the SDK's must cost this session alone
             root = root_cause(error)
             text = truncate(self._redact(clean_label(f"{type(root).__name__}: {root}")), _TEXT_CHARS)
             logger.debug("session of '%s' failed", self.server, exc_info=True)
-            self._fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
+            self._ready.fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
             self._end()
             if self._requests is not None:
@@ -202,7 +193,7 @@ class Session:
                 await self._live_on(opener)
                 return
             except ServerUnavailable as error:
-                if self._ready.done() or not leads_elsewhere(error) or opener is openers[-1]:
+                if self._ready.known or not leads_elsewhere(error) or opener is openers[-1]:
                     self._route.unsettle()
                     raise
                 logger.debug("'%s' speaks another transport: %s", self.server, self._redact(error.message))
@@ -229,9 +220,7 @@ class Session:
         """Let callers use the session until it ends or is closed."""
         if self._state is State.OPENING:
             self._state = State.READY
-        if not self._ready.done():
-            self._ready.set_result(None)
-            self._wake_waiters()
+        self._ready.succeed()
         await self._over.wait()
         await dispatcher.cancellations_sent()
 
@@ -293,19 +282,3 @@ class Session:
         self._first = None
         if self._requests is not None:
             self._requests.abandon_first()
-
-    def _fail(self, error: BridgeError) -> None:
-        if not self._ready.done():
-            self._ready.set_exception(error)
-            self._ready.exception()  # retrieved: no caller may be waiting any more
-            self._wake_waiters()
-
-    def _wake_waiters(self) -> None:
-        """Wake the waiters for `initialize` at once: through `_ready` it would take another turn of the loop."""
-        for waiter in self._waiters:
-            _wake(waiter)
-
-
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)

@@ -103,7 +103,7 @@ async def test_of_one_cancelled_when_it_has_just_left_the_server_is_told(write_c
     async with opening(file, ToolRequest("slow", {})) as session:
         waiting = asyncio.create_task(session.wait_ready(GENEROUS))
         await asyncio.sleep(0)
-        session._ready.add_done_callback(lambda ready: waiting.cancel())
+        session._ready._outcome.add_done_callback(lambda ready: waiting.cancel())
         with pytest.raises(asyncio.CancelledError):
             await waiting
         await asyncio.wait({session.owner})
