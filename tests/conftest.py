@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.places import CALCULATOR, ODD_SERVER
+from tests.support.places import CALCULATOR, ODD_SERVER, TESTS
 from tests.support.processes import children
 
 # A busy machine is no failure: examples may be slow to make and to run.
@@ -23,6 +24,8 @@ settings.register_profile(
     max_examples=int(os.environ.get("MCP_BRIDGE_EXAMPLES", "100")),
 )
 settings.load_profile("busy")
+
+PROCESS_FOLDERS = ("faults", "integrations", "maibot", "webui", "conformance")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,6 +40,34 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     monkeypatch.setenv("MCP_BRIDGE_DATA_DIR", str(folder))
     return folder
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what lies in folders where every test starts processes."""
+    if item.path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
+        item.add_marker("process")
+
+
+@pytest.fixture(autouse=True)
+def servers_in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run misbehaving servers in this process, and let no other start, unless a test is marked `process`."""
+    if request.node.get_closest_marker("process"):
+        yield
+        return
+    from tests.support import memory
+
+    started: list[object] = []
+
+    def refuse(popen: object, command: object, *args: object, **options: object) -> None:
+        started.append(command)
+        raise AssertionError(f"starts a process and is not marked `process`: {command}")
+
+    monkeypatch.setattr("mcp_bridge.transport.route.open_stdio", memory.open_in_memory)
+    monkeypatch.setattr(os, "kill", memory.kill)
+    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+    monkeypatch.setattr(subprocess.Popen, "__del__", lambda popen: None)  # of one that was never made
+    yield
+    assert started == [], "starts processes and is not marked `process`"
 
 
 @pytest.fixture

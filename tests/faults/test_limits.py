@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.entries import Write, odd
 from tests.support.places import ROOT
+from tests.support.remote import at, remote
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
 
@@ -80,8 +81,6 @@ def test_too_many_open_files_are_told_and_forgotten(write_config: Write, session
 
 
 def test_too_many_open_files_are_told_for_a_remote_server(write_config: Write, tmp_path: Path) -> None:
-    from ..cases.remote import at, remote
-
     with remote(tmp_path) as server:
         done = run(write_config, DESCRIPTORS, "0", entry=at(server.origin + "/mcp", warm=0))
     lines = done.stdout.splitlines()
