@@ -65,7 +65,7 @@ class Bridge:
     arguments as the server will. `confirm` asks the owner about calls that `confirm` names.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - public, and all but the first are optional keywords
         self,
         config: BridgeConfig,
         *,
