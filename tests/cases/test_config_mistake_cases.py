@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import BridgeConfig, ConfigError, load_config
-from mcp_bridge.config.rules import is_admitted, matches
+from mcp_bridge.config.rules import Caller, is_admitted, matches
 from mcp_bridge.transport.stdio import launch
 
 Write = Callable[[str], Path]
@@ -72,7 +72,7 @@ def test_a_chat_or_user_that_can_never_match_is_told(read: Read, rule: str) -> N
 def test_a_good_pattern_is_taken_without_a_word(read: Read, rule: str) -> None:
     config = read(LOCAL + rule)
     assert not config.warnings
-    assert is_admitted(config.servers[0], "qq:group:1", "qq:42")
+    assert is_admitted(config.servers[0], Caller("qq:group:1", "qq:42"))
 
 
 @pytest.mark.parametrize("key", ["enabled", "cwd", "session", "url"])

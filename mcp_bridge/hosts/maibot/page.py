@@ -81,7 +81,7 @@ class OwnerPage:
                     "at": time.strftime("%m-%d %H:%M:%S", time.localtime(record.at)),
                     "server": record.server,
                     "tool": truncate(clean_label(record.tool), 80),
-                    "chat": record.chat or "-",
+                    "chat": record.caller.chat or "-",
                     "ms": round(record.seconds * 1000),
                     "outcome": record.outcome,
                     "error": record.error,
