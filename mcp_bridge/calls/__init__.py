@@ -4,6 +4,8 @@ Each stage is a `Middleware`; the bridge puts them around the call itself, and s
 """
 
 from .call import Call as Call
+from .call import Caller as Caller
 from .call import Middleware as Middleware
 from .call import Proceed as Proceed
+from .call import ToolCaller as ToolCaller
 from .call import around as around

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol
 
+from ..config.rules import Caller as Caller
 from ..config.server_config import ServerConfig
 from ..tools.result import ToolResult
 from ..tools.tool import Tool
@@ -23,8 +24,30 @@ class Call:
     tool: Tool
     config: ServerConfig
     arguments: Mapping[str, Any] | str | None
-    chat: str | None = None
-    user: str | None = None
+    caller: Caller = field(default_factory=Caller)
+
+    @property
+    def chat(self) -> str | None:
+        """The chat in which the tool is called, None if there is none."""
+        return self.caller.chat
+
+    @property
+    def user(self) -> str | None:
+        """The user for whom the tool is called, None if there is none."""
+        return self.caller.user
+
+
+class ToolCaller(Protocol):
+    """Calls tools by their public names, as `Bridge` and `BridgeThread` do."""
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None = None,
+        *,
+        chat: str | None = None,
+        user: str | None = None,
+    ) -> ToolResult: ...
 
 
 Proceed = Callable[[Call], Awaitable[ToolResult]]

@@ -96,14 +96,14 @@ class Examination:
         if not config.enabled:
             self.passed("config", words("disabled"), self._objection)
             return
-        fault = config.fault
+        mistake = config.mistake
         notices = [self._objection, *(words("notice", message=warning) for warning in config.warnings)]
-        if config.error and (fault is None or fault.kind != "variable"):
-            case = Case("config", "target" if fault and fault.kind == "target" else "entry")
-            self._fail_by(case, ServerUnavailable(config.error), *notices)
+        if mistake is not None and mistake.kind != "variable":
+            case = Case("config", "target" if mistake.kind == "target" else "entry")
+            self._fail_by(case, ServerUnavailable(mistake.text), *notices)
         self.passed("config", words("config"), words.together(notices))
-        if config.error and fault is not None:
-            self._fail("variables", "variable", message=config.error, name=fault.name)
+        if mistake is not None:
+            self._fail("variables", "variable", message=mistake.text, name=mistake.variable)
         if not config.variables:
             self.passed("variables", words("variables.none"))
             return
