@@ -13,7 +13,7 @@ from mcp_bridge import _sdk
 from mcp_bridge.errors import RpcError
 from mcp_bridge.transport.channel import session_streams
 from mcp_bridge.transport.filter import MessageFilter
-from mcp_bridge.transport.framing import Broken, LineReader, Message
+from mcp_bridge.transport.framing import LineReader, Message, UnreadableAnswer
 
 LIMIT = 2_000
 GENEROUS = 30.0
@@ -45,12 +45,12 @@ class Scripted:
         self._reader = LineReader(LIMIT)
         self._said = b"".join(line + b"\n" for line in said)
         self._result = result
-        self._messages: list[Message | Broken] = []
+        self._messages: list[Message | UnreadableAnswer] = []
         self._asked = asyncio.Event()
         self._answered = False
         self.sent: list[Message] = []
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         await self._asked.wait()
         if not self._answered:
             self._answered = True

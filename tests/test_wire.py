@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_bridge.transport.filter import Hooks, MessageFilter, alias
-from mcp_bridge.transport.framing import Broken, is_message
+from mcp_bridge.transport.framing import UnreadableAnswer, is_message
 
 
 def waiting(*ids: int, method: str = "tools/call", **more: Any) -> MessageFilter:
@@ -45,7 +45,7 @@ def test_an_error_without_an_id_counts_only_if_nothing_better_comes() -> None:
     made = waiting(3)
     incoming = made.incoming({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
     assert incoming.forward is None
-    assert incoming.doubtful == Broken(3, "Parse error")
+    assert incoming.doubtful == UnreadableAnswer(3, "Parse error")
     assert made.incoming({"jsonrpc": "2.0", "id": 3, "result": {}}).forward is not None
     assert made.broken(incoming.doubtful) is None
     assert "Parse error" in (waiting(3).broken(incoming.doubtful) or {})["error"]["message"]
@@ -85,7 +85,7 @@ def test_malformed_answers_reach_the_caller_at_once(answer: Any, expected: Any) 
 
 
 def test_an_unreadable_answer_becomes_an_error_for_its_call() -> None:
-    forward = waiting(1, 2).broken(Broken("2", "nested too deeply")) or {}
+    forward = waiting(1, 2).broken(UnreadableAnswer("2", "nested too deeply")) or {}
     assert forward["id"] == 2
     assert "nested too deeply" in forward["error"]["message"]
 

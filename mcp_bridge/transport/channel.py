@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .filter import Incoming, MessageFilter
-from .framing import Broken, Message, encode
+from .framing import Message, UnreadableAnswer, encode
 
 if TYPE_CHECKING:
     from .._sdk import Inward
@@ -45,7 +45,7 @@ class Channel(Protocol):
 
     asides: SideOutput
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         """Return the next message, an unreadable answer, or None when there will be none any more."""
 
     async def send(self, message: Message, metadata: Any = None) -> None:
@@ -126,7 +126,7 @@ async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inwa
     try:
         while (message := await channel.receive()) is not None:
             try:
-                if isinstance(message, Broken):
+                if isinstance(message, UnreadableAnswer):
                     incoming = Incoming(doubtful=message)
                 else:
                     incoming = message_filter.incoming(message)
@@ -150,7 +150,7 @@ async def _inbound(channel: Channel, message_filter: MessageFilter, inward: Inwa
         inward.end()
 
 
-async def _settle(doubtful: Broken, message_filter: MessageFilter, inward: Inward) -> None:
+async def _settle(doubtful: UnreadableAnswer, message_filter: MessageFilter, inward: Inward) -> None:
     """Take an answer that could not be read for the end of its call, unless a better one comes."""
     await asyncio.sleep(DOUBT_SECONDS)
     forward = message_filter.broken(doubtful)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from .channel import Channel
-from .framing import Broken, Message
+from .framing import Message, UnreadableAnswer
 
 GREETING_ID = 0
 """Of the request that was sent ahead; the session gives it another when it comes to send it."""
@@ -26,15 +26,15 @@ class EarlyInitialize:
         """Set when the session has made its own request, of which `_id` is the id."""
         self._answered = False
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         message = await self._channel.receive()
         if self._answered or message is None or (isinstance(message, dict) and isinstance(message.get("method"), str)):
             return message
         await self._asked.wait()  # until then the session would not know whose answer it is
-        named = message.id if isinstance(message, Broken) else message.get("id")
+        named = message.id if isinstance(message, UnreadableAnswer) else message.get("id")
         if isinstance(named, bool) or named not in (GREETING_ID, str(GREETING_ID)):  # some turn it into text
             return message
-        if isinstance(message, Broken):
+        if isinstance(message, UnreadableAnswer):
             return replace(message, id=self._id)  # a better one may follow
         self._answered = True
         return {**message, "id": self._id}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from .correlation import METHOD_NOT_FOUND, PARSE_ERROR, Correlator, Pending, is_nameless, request_number
-from .framing import Broken, Message
+from .framing import Message, UnreadableAnswer
 from .responses import _accept_defaults, error_object, is_error, result_object
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Incoming:
 
     forward: Message | None = None
     reply: Message | None = None
-    doubtful: Broken | None = None
+    doubtful: UnreadableAnswer | None = None
 
 
 class MessageFilter:
@@ -152,7 +152,7 @@ class MessageFilter:
         self._notice(method, message.get("params"))
         return Incoming()
 
-    def broken(self, broken: Broken) -> Message | None:
+    def broken(self, broken: UnreadableAnswer) -> Message | None:
         """Return an error for the request whose answer could not be read, None if it has another by now."""
         request_id = request_number(broken.id)
         pending = None if request_id is None else self._pending.take_out(request_id)
@@ -167,7 +167,7 @@ class MessageFilter:
             error = error_object(message.get("error"))
             request_id = self._pending.meant_by_error(error["code"])
             if request_id is not None:
-                return Incoming(doubtful=Broken(request_id, error["message"]))
+                return Incoming(doubtful=UnreadableAnswer(request_id, error["message"]))
         else:
             request_id = self._pending.meant_by_result(message["result"])
             pending = None if request_id is None else self._pending.take_out(request_id)

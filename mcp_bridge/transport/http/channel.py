@@ -17,7 +17,7 @@ from ...config.server_config import ServerConfig
 from ...errors import ServerUnavailable
 from ...text.redaction import Redactor, public_url
 from ..channel import SideOutput
-from ..framing import Broken, Message
+from ..framing import Message, UnreadableAnswer
 from .addresses import proxy_for
 from .certificates import trusted
 from .failure import HttpFailure
@@ -41,7 +41,7 @@ class HttpChannel:
         self._receive, self._send = streams
         self._guard = guard
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         async for item in self._receive:
             if isinstance(item, Exception):
                 logger.debug("dropped by the SDK's transport: %s", self._guard.redact(repr(item)))
