@@ -118,7 +118,7 @@ async def test_every_ordinary_way_of_speaking_works(
         (
             ("endpoint=other_host",),
             {"transport": "sse", "path": "/sse"},
-            "wants its messages at another origin",
+            "`endpoint` event names another origin",
         ),
         (("mount=/gw", "endpoint=absolute"), {"transport": "sse", "path": "/gw/sse"}, "404 Not Found"),
         (("http=hang",), {"connect_timeout": 1}, "no answer to initialize within 1 s"),

@@ -20,7 +20,7 @@ from mcp_bridge.sessions.session import Connection
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.http.addresses import proxy_for
 from mcp_bridge.transport.http.failure import failure_in, from_exception
-from mcp_bridge.transport.http.guard import HttpGuard
+from mcp_bridge.transport.http.streamable_guard import StreamableHttpGuard
 from mcp_bridge.transport.route import Route, SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
 
@@ -79,7 +79,7 @@ async def test_a_chinese_name_in_a_header_ended_the_session_and_the_call_beside(
 async def test_a_session_id_that_is_no_ascii_is_told_as_that(write_config: Write) -> None:
     with raw_server(session_id="é") as server:
         async with Bridge(load_config(write_config(at(server.url)))) as bridge:
-            assert f"the Mcp-Session-Id of {server.url} has other characters" in bridge.status()[0].reason
+            assert f"the Mcp-Session-Id of {server.url} is not visible ASCII" in bridge.status()[0].reason
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_whatever_goes_wrong_on_our_side_a_request_gets_an_answer(error: E
             pass
 
     url = "http://127.0.0.1/mcp"
-    guard = HttpGuard(Network(), url, limit=1000)
+    guard = StreamableHttpGuard(Network(), url, limit=1000)
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
     answer = json.loads(await (await guard.handle_async_request(httpx.Request("POST", url, json=asked))).aread())
     assert answer["id"] == 7
@@ -238,9 +238,9 @@ GZIP = {"Content_Encoding": "gzip"}
             "the server answered 202 with 'text/html'",
         ),
         (lambda asked: asked.reply(202, b"Accepted", "text/plain"), "the server answered 202 with 'text/plain'"),
-        (lambda asked: asked.reply(204, kind=""), "the server answered 204 with nothing"),
-        (lambda asked: asked.reply(200), "the server answered 200 with nothing"),
-        (lambda asked: asked.reply(200, b"{}"), "the server answered 200 with no answer in it"),
+        (lambda asked: asked.reply(204, kind=""), "the server answered 204 with an empty body"),
+        (lambda asked: asked.reply(200), "the server answered 200 with an empty body"),
+        (lambda asked: asked.reply(200, b"{}"), "the server answered 200 with JSON that answers no request"),
         (lambda asked: asked.reply(200, packed(asked)[:-12], **GZIP), "the server answered 200 with broken JSON"),
         (lambda asked: asked.reply(200, b"no gzip", **GZIP), "no answer from {url}: "),
     ],

@@ -161,7 +161,7 @@ async def test_a_proxy_that_lets_nobody_through_is_blamed_and_shown(
         (found,) = await examine(write_config(at("https://server.invalid/mcp")), "en", data_dir)
     address, connect = found.steps[-2:]
     assert address.detail == f"https://server.invalid/mcp through the proxy {proxy.origin}"
-    assert f"the proxy {proxy.origin} lets nobody through" in connect.detail
+    assert f"proxy {proxy.origin} refused to connect to" in connect.detail
     assert "NO_PROXY" in connect.hint
 
 

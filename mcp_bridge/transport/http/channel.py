@@ -22,7 +22,9 @@ from .addresses import proxy_for
 from .certificates import trusted
 from .failure import HttpFailure
 from .guard import HttpGuard
-from .stream import EventInjection
+from .injection import EventInjection
+from .sse_guard import SseGuard
+from .streamable_guard import StreamableHttpGuard
 
 logger = logging.getLogger(__name__)
 httpx = _sdk.httpx
@@ -46,7 +48,7 @@ class HttpChannel:
             if isinstance(item, Exception):
                 logger.debug("dropped by the SDK's transport: %s", self._guard.redact(repr(item)))
             else:
-                return self._guard.parcels.unwrap(_sdk.to_wire(item))
+                return self._guard.large_messages.restore(_sdk.to_wire(item))
         return None
 
     async def send(self, message: Message, metadata: Any = None) -> None:
@@ -64,7 +66,7 @@ async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[HttpChann
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
     network = await _network(config)
     redact = Redactor(config.secrets)
-    guard = HttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
+    guard = StreamableHttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
     async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
         yield HttpChannel(streams, guard)
 
@@ -76,7 +78,7 @@ async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[HttpChanne
     injection = EventInjection(public_url(config.url), config.sse_prefix, redact)
     network = await _network(config)
     proxy = proxy_for(config.url)
-    guard = HttpGuard(network, config.url, limit=limit, injection=injection, proxy=proxy, redact=redact)
+    guard = SseGuard(network, config.url, limit=limit, injection=injection, proxy=proxy, redact=redact)
     opened = False
 
     def make_client(**ignored: Any) -> Any:
