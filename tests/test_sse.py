@@ -76,7 +76,7 @@ def test_no_more_is_kept_than_the_limit(sizes: list[int]) -> None:
         piece, data = data[:size], data[size:]
         if piece:
             assert reader.feed(piece) == []
-        assert sum(map(len, (*reader._begun, *reader._data))) <= LIMIT
+        assert sum(map(len, (*reader._partial, *reader._data))) <= LIMIT
 
 
 @pytest.mark.parametrize("size", [4096, 65536])

@@ -85,13 +85,13 @@ async def test_a_session_id_that_is_no_ascii_is_told_as_that(write_config: Write
 @pytest.mark.parametrize(
     ("status", "location", "said"),
     [
-        (307, "http://[bad", "307 Temporary Redirect from {url}, a redirect to an address that cannot be read"),
-        (307, "http://127.0.0.1:99999/mcp", "a redirect to an address that cannot be read"),
-        (308, "http://127.0.0.1:abc/mcp", "a redirect to an address that cannot be read"),
-        (307, "/a\x7f", "a redirect to an address that cannot be read"),
+        (307, "http://[bad", "307 Temporary Redirect from {url}, a redirect to an invalid address"),
+        (307, "http://127.0.0.1:99999/mcp", "a redirect to an invalid address"),
+        (308, "http://127.0.0.1:abc/mcp", "a redirect to an invalid address"),
+        (307, "/a\x7f", "a redirect to an invalid address"),
         (302, "http://[bad", "302 Found"),
-        (300, "", "300 Multiple Choices from {url}, a redirect to no address"),
-        (304, "", "304 Not Modified from {url}, a redirect to no address"),
+        (300, "", "300 Multiple Choices from {url}, a redirect without an address"),
+        (304, "", "304 Not Modified from {url}, a redirect without an address"),
         (200, "http://[bad", "done"),
     ],
 )
@@ -121,7 +121,7 @@ async def test_an_address_that_nobody_can_read_kept_a_call_of_an_old_server_wait
     with raw_server(redirected, old=True) as server:
         async with Bridge(load_config(write_config(at(server.url, transport="sse", session="shared")))) as bridge:
             began = time.monotonic()
-            assert "a redirect to an address that cannot be read" in await outcome(bridge)
+            assert "a redirect to an invalid address" in await outcome(bridge)
             assert time.monotonic() - began < GENEROUS / 3  # moments; its limit is 60 s
             assert await outcome(bridge, "echo") == "hello"
             assert server.count("initialize") == 1

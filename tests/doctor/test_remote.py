@@ -128,7 +128,7 @@ async def test_a_broken_remote_server_is_told_cause_and_fix(
         (
             "http://server.invalid/mcp",
             {"HTTP_PROXY": "http://me:s3cr3t-pw@127.0.0.1:9"},
-            ("the proxy http://127.0.0.1:9 on the way to http://server.invalid/mcp refuses", "代理有问题"),
+            ("proxy http://127.0.0.1:9, used for http://server.invalid/mcp, refuses", "代理有问题"),
             ("add server.invalid to NO_PROXY", "把 server.invalid 加到 NO_PROXY"),
         ),
     ],
