@@ -15,7 +15,7 @@ from typing import Any
 from ..transport.channel import NO_HEADERS, Channel
 from ..transport.correlation import Correlator, Request
 from ..transport.filter import Incoming, MessageFilter
-from ..transport.framing import Broken, Message
+from ..transport.framing import Message, UnreadableAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -152,8 +152,8 @@ class Dispatcher:
             self._on_end()
         self._fail_all()
 
-    def _incoming(self, message: Message | Broken) -> Incoming:
-        return Incoming(doubtful=message) if isinstance(message, Broken) else self._filter.incoming(message)
+    def _incoming(self, message: Message | UnreadableAnswer) -> Incoming:
+        return Incoming(doubtful=message) if isinstance(message, UnreadableAnswer) else self._filter.incoming(message)
 
     async def _take(self, incoming: Incoming) -> None:
         if incoming.request is not None and incoming.response is not None:
@@ -165,7 +165,7 @@ class Dispatcher:
         if incoming.doubtful is not None:
             self._start(self._settle(incoming.doubtful), "mcp doubtful response")
 
-    async def _settle(self, doubtful: Broken) -> None:
+    async def _settle(self, doubtful: UnreadableAnswer) -> None:
         """Fail the request whose response was unreadable, unless a readable one arrives within `DOUBT_SECONDS`."""
         await asyncio.sleep(DOUBT_SECONDS)
         await self._take(self._filter.unreadable(doubtful))

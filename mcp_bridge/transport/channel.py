@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .framing import Broken, Message
+from .framing import Message, UnreadableAnswer
 
 KEPT_LINES = 20
 """How many of the last lines of a process's side output are kept."""
@@ -31,7 +31,7 @@ class Channel(Protocol):
 
     side_output: SideOutput
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         """Return the next message, a response that cannot be read, or None at the end of the connection."""
 
     async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:

@@ -14,7 +14,7 @@ from typing import Protocol
 from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from .correlation import METHOD_NOT_FOUND, PARSE_ERROR, Correlator, Request, is_nameless, request_number
-from .framing import Broken, Message
+from .framing import Message, UnreadableAnswer
 from .responses import accept_defaults, error_object, is_error, result_object
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Incoming:
     response: Message | None = None
     request: Request | None = None
     reply: Message | None = None
-    doubtful: Broken | None = None
+    doubtful: UnreadableAnswer | None = None
 
 
 class MessageFilter:
@@ -95,7 +95,7 @@ class MessageFilter:
         self._notice(method, message.get("params"))
         return Incoming()
 
-    def unreadable(self, answer: Broken) -> Incoming:
+    def unreadable(self, answer: UnreadableAnswer) -> Incoming:
         """Fail the request whose response could not be read, unless it has another one by now."""
         request_id = request_number(answer.id)
         request = None if request_id is None else self._requests.take_out(request_id)
@@ -110,7 +110,7 @@ class MessageFilter:
             error = error_object(message.get("error"))
             request_id = self._requests.meant_by_error(error["code"])
             if request_id is not None:
-                return Incoming(doubtful=Broken(request_id, error["message"]))
+                return Incoming(doubtful=UnreadableAnswer(request_id, error["message"]))
         else:
             request_id = self._requests.meant_by_result(message["result"])
             request = None if request_id is None else self._requests.take_out(request_id)

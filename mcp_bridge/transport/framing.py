@@ -38,7 +38,7 @@ class TooLong:
 
 
 @dataclass(frozen=True)
-class Broken:
+class UnreadableAnswer:
     """An answer that cannot be read: whose it is (None: it does not say), and why."""
 
     id: int | str | None
@@ -50,7 +50,7 @@ class Parsed:
     """What one line held."""
 
     messages: list[Message] = field(default_factory=list)
-    broken: Broken | None = None
+    broken: UnreadableAnswer | None = None
     noise: str = ""
     unfinished: bool = False
     """Whether the line begins a JSON object that it does not end."""
@@ -274,7 +274,7 @@ def _attributed(head: str, tail: str, reason: str) -> Parsed:
     """Return what is to be done about an unreadable text of which both ends are known."""
     request_id = answered_id(head, tail)
     if request_id is not None:
-        return Parsed(broken=Broken(request_id, reason))
+        return Parsed(broken=UnreadableAnswer(request_id, reason))
     return Parsed(noise=_shown(head))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bridge.errors import RpcError
 from mcp_bridge.sessions.dispatcher import Dispatcher
-from mcp_bridge.transport.framing import Broken
+from mcp_bridge.transport.framing import UnreadableAnswer
 from tests.support.scripted_channel import Manual, dispatcher
 from tests.support.waiting import until
 
@@ -93,7 +93,7 @@ async def test_an_unreadable_response_fails_its_request_unless_a_readable_one_fo
     async with dispatcher(channel) as sending:
         request = sending.begin("tools/call", {})
         await until(lambda: bool(channel.sent))
-        channel.say(Broken(request.id, "torn"))
+        channel.say(UnreadableAnswer(request.id, "torn"))
         if better:
             channel.say({"id": request.id, "result": {"n": 1}})
             assert await request.result == {"n": 1}

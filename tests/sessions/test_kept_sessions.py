@@ -15,7 +15,7 @@ from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.sessions.pool import SessionPool
 from mcp_bridge.sessions.session import Session
-from mcp_bridge.transport.framing import Broken, Message
+from mcp_bridge.transport.framing import Message, UnreadableAnswer
 from mcp_bridge.transport.stdio.channel import StdioChannel
 from tests.support.entries import Write, odd
 from tests.support.server_log import ServerLog, running, starts
@@ -207,7 +207,7 @@ async def test_a_call_cancelled_just_when_its_answer_comes_costs_the_calls_besid
     receive = StdioChannel.receive
     short: asyncio.Task[Any] | None = None
 
-    async def cancel_and_receive(channel: StdioChannel) -> Message | Broken | None:
+    async def cancel_and_receive(channel: StdioChannel) -> Message | UnreadableAnswer | None:
         message = await receive(channel)
         if isinstance(message, dict) and "short" in str(message.get("result")) and short is not None:
             short.cancel()

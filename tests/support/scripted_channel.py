@@ -10,7 +10,7 @@ from mcp_bridge.sessions.dispatcher import Dispatcher
 from mcp_bridge.transport.channel import NO_HEADERS, Channel, SideOutput
 from mcp_bridge.transport.correlation import Correlator
 from mcp_bridge.transport.filter import Listener, MessageFilter
-from mcp_bridge.transport.framing import Broken, LineReader, Message
+from mcp_bridge.transport.framing import LineReader, Message, UnreadableAnswer
 
 LIMIT = 2_000
 
@@ -22,13 +22,13 @@ class Scripted:
         self._reader = LineReader(LIMIT)
         self._said = b"".join(line + b"\n" for line in said)
         self._result = result
-        self._messages: list[Message | Broken] = []
+        self._messages: list[Message | UnreadableAnswer] = []
         self._asked = asyncio.Event()
         self._answered = False
         self.sent: list[Message] = []
         self.side_output = SideOutput()
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         await self._asked.wait()
         if not self._answered:
             self._answered = True
@@ -67,18 +67,18 @@ class Manual:
         self.blocked = asyncio.Event()
         """While this is not set, nothing can be sent."""
         self.blocked.set()
-        self._said: asyncio.Queue[Message | Broken | None] = asyncio.Queue()
+        self._said: asyncio.Queue[Message | UnreadableAnswer | None] = asyncio.Queue()
         self._end = end
         self._ended = False
 
-    def say(self, message: Message | Broken) -> None:
+    def say(self, message: Message | UnreadableAnswer) -> None:
         self._said.put_nowait(message)
 
     def end(self) -> None:
         self._ended = True
         self._said.put_nowait(None)
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         return await self._said.get()
 
     async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:

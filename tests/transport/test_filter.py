@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_bridge.transport.correlation import Correlator
 from mcp_bridge.transport.filter import MessageFilter
-from mcp_bridge.transport.framing import Broken, is_message
+from mcp_bridge.transport.framing import UnreadableAnswer, is_message
 from tests.support.registered import begin, waiting
 
 
@@ -31,7 +31,7 @@ def test_an_error_without_an_id_counts_only_if_nothing_better_comes() -> None:
     made = waiting(3)
     incoming = made.incoming({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
     assert incoming.response is None
-    assert incoming.doubtful == Broken(3, "Parse error")
+    assert incoming.doubtful == UnreadableAnswer(3, "Parse error")
     assert made.incoming({"jsonrpc": "2.0", "id": 3, "result": {}}).response is not None
     assert made.unreadable(incoming.doubtful).response is None
     assert "Parse error" in (waiting(3).unreadable(incoming.doubtful).response or {})["error"]["message"]
@@ -71,7 +71,7 @@ def test_malformed_answers_reach_the_caller_at_once(answer: Any, expected: Any) 
 
 
 def test_an_unreadable_answer_becomes_an_error_for_its_call() -> None:
-    forward = waiting(1, 2).unreadable(Broken("2", "nested too deeply")).response or {}
+    forward = waiting(1, 2).unreadable(UnreadableAnswer("2", "nested too deeply")).response or {}
     assert forward["id"] == 2
     assert "nested too deeply" in forward["error"]["message"]
 

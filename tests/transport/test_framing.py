@@ -8,7 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_bridge.transport.framing import EDGE_BYTES, Broken, LineBuffer, LineReader, TooLong, encode, parse_line
+from mcp_bridge.transport.framing import (
+    EDGE_BYTES,
+    LineBuffer,
+    LineReader,
+    TooLong,
+    UnreadableAnswer,
+    encode,
+    parse_line,
+)
 
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"text": "汉字\u2028\u0085"}}
 LINE = json.dumps(ANSWER, ensure_ascii=False).encode()
@@ -69,7 +77,9 @@ def test_an_answer_that_is_too_long_fails_only_the_call_it_answers() -> None:
     ):
         buffer = LineBuffer(5000)
         lines = [line for piece in (text % (b"y" * 20000), b"\n", LINE, b"\n") for line in buffer.feed(piece)]
-        assert parse_line(lines[0]).broken == Broken(7, f"the message is too long ({len(text) - 2 + 20000} bytes)")
+        assert parse_line(lines[0]).broken == UnreadableAnswer(
+            7, f"the message is too long ({len(text) - 2 + 20000} bytes)"
+        )
         assert parse_line(lines[1]).messages == [ANSWER]
 
 
@@ -128,7 +138,7 @@ def test_a_line_in_another_encoding_is_read_as_what_it_is(written: bytes, read: 
 
 def test_an_answer_that_cannot_be_parsed_ends_its_call() -> None:
     deep = b'{"jsonrpc":"2.0","id":"3","result":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
-    assert parse_line(deep).broken == Broken("3", "the message is nested too deeply")
+    assert parse_line(deep).broken == UnreadableAnswer("3", "the message is nested too deeply")
     cut = parse_line(b'{"jsonrpc":"2.0","id":4,"result":{"text":"')
     assert cut.broken is not None
     assert cut.broken.id == 4

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from mcp_bridge.transport.framing import Broken, LineBuffer, LineReader, Parsed, parse_line
+from mcp_bridge.transport.framing import LineBuffer, LineReader, Parsed, UnreadableAnswer, parse_line
 from mcp_bridge.transport.salvage import MOST_BYTES, answered_id
 
 ROWS = [{"id": 8}, {"a": 1, "id": 9}]
@@ -45,7 +45,7 @@ def test_one_whose_own_id_cannot_be_seen_is_attributed_to_nobody() -> None:
 def test_one_that_is_no_json_is_attributed_by_its_own_id() -> None:
     text = json.dumps({"result": {"rows": ROWS, "bad": "BAD"}, "jsonrpc": "2.0", "id": "7"})
     broken = parse_line(text.replace('"BAD"', "undefined").encode()).broken
-    assert broken == Broken("7", "the message is not valid JSON")
+    assert broken == UnreadableAnswer("7", "the message is not valid JSON")
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_one_too_deep_among_noise_ends_its_call_and_what_stands_in_it_is_no_mess
     deep = "[" * 100_000 + inner + "]" * 100_000
     text = 'noise {"jsonrpc":"2.0","id":7,"result":{"x":"\\ud800","d":' + deep + "}}"
     parsed = parse_line(text.encode())
-    assert (parsed.messages, parsed.broken) == ([], Broken(7, "the message is nested too deeply"))
+    assert (parsed.messages, parsed.broken) == ([], UnreadableAnswer(7, "the message is nested too deeply"))
     parsed = parse_line((inner + text).encode())
     assert [message["id"] for message in parsed.messages] == [8]
-    assert parsed.broken == Broken(7, "the message is nested too deeply")
+    assert parsed.broken == UnreadableAnswer(7, "the message is nested too deeply")
 
 
 def test_half_a_character_in_one_that_is_deep_and_stands_among_noise_does_not_stop_the_reader() -> None:
@@ -110,7 +110,7 @@ def test_one_that_is_never_completed_ends_its_call_when_something_else_follows()
             assert reader.parse(line) == Parsed()
         parsed = reader.parse(after)
         if after != b"{":  # that may go on
-            assert parsed.broken == Broken(7, "the message is not valid JSON")
+            assert parsed.broken == UnreadableAnswer(7, "the message is not valid JSON")
             assert [message["id"] for message in parsed.messages] == ([8] if b"8" in after else [])
 
 

@@ -17,12 +17,14 @@ from ...config.server_config import ServerConfig
 from ...errors import ServerUnavailable
 from ...text.redaction import public_url
 from ..channel import NO_HEADERS, SideOutput
-from ..framing import Broken, Message
+from ..framing import Message, UnreadableAnswer
 from .addresses import proxy_for
 from .certificates import trusted
 from .failure import HttpFailure
 from .guard import HttpGuard
-from .stream import EventInjection
+from .injection import EventInjection
+from .sse_guard import SseGuard
+from .streamable_guard import StreamableHttpGuard
 
 logger = logging.getLogger(__name__)
 httpx = _sdk.httpx
@@ -41,12 +43,12 @@ class HttpChannel:
         self._receive, self._send = streams
         self._guard = guard
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         async for item in self._receive:
             if isinstance(item, Exception):
                 logger.debug("dropped by the SDK's transport: %s", self._guard.redact(repr(item)))
             else:
-                return self._guard.parcels.unwrap(_sdk.to_wire(item))
+                return self._guard.large_messages.restore(_sdk.to_wire(item))
         return None
 
     async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
@@ -68,7 +70,7 @@ class HttpChannel:
 async def open_http(config: ServerConfig, limit: int, redact: Callable[[str], str]) -> AsyncIterator[HttpChannel]:
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
     network = await _network(config)
-    guard = HttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
+    guard = StreamableHttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
     async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
         yield HttpChannel(streams, guard)
 
@@ -79,7 +81,7 @@ async def open_sse(config: ServerConfig, limit: int, redact: Callable[[str], str
     injection = EventInjection(public_url(config.url), config.sse_prefix, redact)
     network = await _network(config)
     proxy = proxy_for(config.url)
-    guard = HttpGuard(network, config.url, limit=limit, injection=injection, proxy=proxy, redact=redact)
+    guard = SseGuard(network, config.url, limit=limit, injection=injection, proxy=proxy, redact=redact)
     opened = False
 
     def make_client(**ignored: Any) -> Any:

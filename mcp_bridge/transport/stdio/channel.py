@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...aio import run_in_thread
 from ...errors import ServerUnavailable
 from ..channel import NO_HEADERS, SideOutput
-from ..framing import Broken, LineReader, Message, Parsed, TooLong, encode
+from ..framing import LineReader, Message, Parsed, TooLong, UnreadableAnswer, encode
 from . import process
 from .guardian import MARKER_VARIABLE, Guardian
 from .launch import Launch
@@ -38,10 +38,10 @@ class StdioChannel:
         self._redact = redact
         self._reader = LineReader(limit)
         self._lines: deque[bytes | TooLong] = deque()
-        self._ready: deque[Message | Broken] = deque()
+        self._ready: deque[Message | UnreadableAnswer] = deque()
         self.side_output = SideOutput()
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         vain = 0
         while not self._ready:
             if self._lines:

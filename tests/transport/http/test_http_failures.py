@@ -96,7 +96,7 @@ async def test_a_prefix_that_only_the_proxy_knows_can_be_named_and_another_origi
         async with Bridge(load_config(write_config(entries))) as bridge:
             assert await echo(bridge, "x") == "x"
             status = bridge.status()[1]
-            said = f"the server wants its messages at another origin: {thief.origin}/messages/"
+            said = f"the server's `endpoint` event names another origin: {thief.origin}/messages/"
             assert (status.state, said in status.reason) == ("failed", True), status.reason
         assert thief.requests() == []
 

@@ -19,7 +19,7 @@ from mcp_bridge.sessions.session import Session
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.transport.http.addresses import proxy_for
 from mcp_bridge.transport.http.failure import failure_in, from_exception
-from mcp_bridge.transport.http.guard import HttpGuard
+from mcp_bridge.transport.http.streamable_guard import StreamableHttpGuard
 from mcp_bridge.transport.route import Route, SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
 from tests.servers.http_raw import Asked, raw_server
@@ -68,19 +68,19 @@ async def test_a_chinese_name_in_a_header_ended_the_session_and_the_call_beside(
 async def test_a_session_id_that_is_no_ascii_is_told_as_that(write_config: Write) -> None:
     with raw_server(session_id="é") as server:
         async with Bridge(load_config(write_config(at(server.url)))) as bridge:
-            assert f"the Mcp-Session-Id of {server.url} has other characters" in bridge.status()[0].reason
+            assert f"the Mcp-Session-Id of {server.url} is not visible ASCII" in bridge.status()[0].reason
 
 
 @pytest.mark.parametrize(
     ("status", "location", "said"),
     [
-        (307, "http://[bad", "307 Temporary Redirect from {url}, a redirect to an address that cannot be read"),
-        (307, "http://127.0.0.1:99999/mcp", "a redirect to an address that cannot be read"),
-        (308, "http://127.0.0.1:abc/mcp", "a redirect to an address that cannot be read"),
-        (307, "/a\x7f", "a redirect to an address that cannot be read"),
+        (307, "http://[bad", "307 Temporary Redirect from {url}, a redirect to an invalid address"),
+        (307, "http://127.0.0.1:99999/mcp", "a redirect to an invalid address"),
+        (308, "http://127.0.0.1:abc/mcp", "a redirect to an invalid address"),
+        (307, "/a\x7f", "a redirect to an invalid address"),
         (302, "http://[bad", "302 Found"),
-        (300, "", "300 Multiple Choices from {url}, a redirect to no address"),
-        (304, "", "304 Not Modified from {url}, a redirect to no address"),
+        (300, "", "300 Multiple Choices from {url}, a redirect without an address"),
+        (304, "", "304 Not Modified from {url}, a redirect without an address"),
         (200, "http://[bad", "done"),
     ],
 )
@@ -110,7 +110,7 @@ async def test_an_address_that_nobody_can_read_kept_a_call_of_an_old_server_wait
     with raw_server(redirected, old=True) as server:
         async with Bridge(load_config(write_config(at(server.url, transport="sse", session="shared")))) as bridge:
             began = time.monotonic()
-            assert "a redirect to an address that cannot be read" in await outcome(bridge)
+            assert "a redirect to an invalid address" in await outcome(bridge)
             assert time.monotonic() - began < GENEROUS / 3  # moments; its limit is 60 s
             assert await outcome(bridge, "echo") == "hello"
             assert server.count("initialize") == 1
@@ -135,7 +135,7 @@ async def test_whatever_goes_wrong_on_our_side_a_request_gets_an_answer(error: E
             pass
 
     url = "http://127.0.0.1/mcp"
-    guard = HttpGuard(Network(), url, limit=1000)
+    guard = StreamableHttpGuard(Network(), url, limit=1000)
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
     answer = json.loads(await (await guard.handle_async_request(httpx.Request("POST", url, json=asked))).aread())
     assert answer["id"] == 7
@@ -227,9 +227,9 @@ GZIP = {"Content_Encoding": "gzip"}
             "the server answered 202 with 'text/html'",
         ),
         (lambda asked: asked.reply(202, b"Accepted", "text/plain"), "the server answered 202 with 'text/plain'"),
-        (lambda asked: asked.reply(204, kind=""), "the server answered 204 with nothing"),
-        (lambda asked: asked.reply(200), "the server answered 200 with nothing"),
-        (lambda asked: asked.reply(200, b"{}"), "the server answered 200 with no answer in it"),
+        (lambda asked: asked.reply(204, kind=""), "the server answered 204 with an empty body"),
+        (lambda asked: asked.reply(200), "the server answered 200 with an empty body"),
+        (lambda asked: asked.reply(200, b"{}"), "the server answered 200 with JSON that answers no request"),
         (lambda asked: asked.reply(200, packed(asked)[:-12], **GZIP), "the server answered 200 with broken JSON"),
         (lambda asked: asked.reply(200, b"no gzip", **GZIP), "no answer from {url}: "),
     ],

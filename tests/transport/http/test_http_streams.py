@@ -10,7 +10,7 @@ import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge._sdk import httpx
-from mcp_bridge.transport.http.guard import HttpGuard
+from mcp_bridge.transport.http.streamable_guard import StreamableHttpGuard
 from tests.servers.http_raw import Asked, raw_server
 from tests.support.calling import outcome
 from tests.support.entries import Write
@@ -19,7 +19,9 @@ from tests.support.waiting import GENEROUS
 
 
 async def test_the_stream_that_a_server_need_not_have_was_blamed_for_the_end_of_a_session() -> None:
-    guard = HttpGuard(httpx.MockTransport(lambda request: httpx.Response(405)), "http://127.0.0.1/mcp", limit=1000)
+    guard = StreamableHttpGuard(
+        httpx.MockTransport(lambda request: httpx.Response(405)), "http://127.0.0.1/mcp", limit=1000
+    )
     answer = await guard.handle_async_request(httpx.Request("GET", "http://127.0.0.1/mcp"))
     assert (answer.status_code, guard.failure) == (405, None)
 
@@ -109,9 +111,9 @@ async def test_a_second_endpoint_ended_the_session(write_config: Write, caplog: 
     ("endpoint", "said"),
     [
         (None, "the event stream ended before its `endpoint` event"),
-        ("http://127.0.0.1:99999/x", "an address that cannot be used: http://127.0.0.1:99999/x"),
-        ("http://[bad/x", "the server wants its messages at an address that cannot be used"),
-        ("/messages?t=\x01", "the server wants its messages at an address that cannot be used"),
+        ("http://127.0.0.1:99999/x", "an unusable address: http://127.0.0.1:99999/x"),
+        ("http://[bad/x", "the server's `endpoint` event names an unusable address"),
+        ("/messages?t=\x01", "the server's `endpoint` event names an unusable address"),
     ],
 )
 async def test_an_old_server_without_a_usable_endpoint_was_told_as_an_exception_group(

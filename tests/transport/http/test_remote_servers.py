@@ -118,7 +118,7 @@ async def test_every_ordinary_way_of_speaking_works(
         (
             ("endpoint=other_host",),
             {"transport": "sse", "path": "/sse"},
-            "wants its messages at another origin",
+            "`endpoint` event names another origin",
         ),
         (("mount=/gw", "endpoint=absolute"), {"transport": "sse", "path": "/gw/sse"}, "404 Not Found"),
         (("http=hang",), {"connect_timeout": 1}, "no answer to initialize within 1 s"),
@@ -178,7 +178,7 @@ async def test_a_redirect_to_another_place_is_not_followed(serve: Serve, write_c
     url = serve("normal", "http=redirect_other", f"url={thief}/mcp") + "/mcp"
     config = load_config(write_config(entry(url, bearer="tok-s3cr3t")))
     async with Bridge(config) as bridge:
-        assert f"redirected to another place, {thief}/mcp" in bridge.status()[0].reason
+        assert f"redirected to another address, {thief}/mcp" in bridge.status()[0].reason
     stolen = (tmp_path / "thief.log").read_text() if (tmp_path / "thief.log").exists() else ""
     assert '"http"' not in stolen
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.transport.framing import Broken, parse_line
+from mcp_bridge.transport.framing import UnreadableAnswer, parse_line
 from mcp_bridge.transport.http.sse import Event, EventReader
 from tests.support.waiting import GENEROUS
 
@@ -60,7 +60,9 @@ def test_of_an_event_over_the_limit_both_ends_are_kept_and_the_next_one_is_read(
     if length > LIMIT:
         assert large.too_long is not None
         assert large.data == ""
-        assert parse_line(large.too_long).broken == Broken(7, f"the message is too long ({large.too_long.size} bytes)")
+        assert parse_line(large.too_long).broken == UnreadableAnswer(
+            7, f"the message is too long ({large.too_long.size} bytes)"
+        )
         assert large.too_long.size == len(begin) + length + len(end)
         assert large.too_long.edges.endswith(end)
 
@@ -73,7 +75,7 @@ def test_no_more_is_kept_than_the_limit(sizes: list[int]) -> None:
         piece, data = data[:size], data[size:]
         if piece:
             assert reader.feed(piece) == []
-        assert sum(map(len, (*reader._begun, *reader._data))) <= LIMIT
+        assert sum(map(len, (*reader._partial, *reader._data))) <= LIMIT
 
 
 @pytest.mark.parametrize("size", [4096, 65536])
