@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from ..aio import run_in_thread, wait_for_event
-from ..calls import Call, Caller, Middleware
-from ..calls import around as chain
+from ..calls import Call, Caller, Middleware, compose
 from ..calls.ledger import CallStats
 from ..calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
 from ..calls.trace import Trace
@@ -91,7 +90,7 @@ class Bridge:
         self._servers = ServerSet(shared, self._data_dir, self._rebuild, only)
         first: tuple[Middleware, ...] = (Trace(self.ledger, self._redact), permit, RateLimiter(), repair_call)
         sending = Sending(self._servers.find, self._redact)
-        self._handle = chain([*first, *middleware, Confirmation(confirm)], sending)
+        self._handle = compose([*first, *middleware, Confirmation(confirm)], sending)
 
     async def __aenter__(self) -> Bridge:
         await self.start()

@@ -5,14 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge import Bridge, CallTimeout, PermissionDenied, ServerUnavailable, ToolResult, load_config
-from mcp_bridge.calls import Call, Caller, Proceed
+from mcp_bridge import (
+    Bridge,
+    Call,
+    Caller,
+    CallTimeout,
+    Middleware,
+    PermissionDenied,
+    Proceed,
+    ServerUnavailable,
+    ToolResult,
+    load_config,
+)
 from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, CallStats
 from mcp_bridge.calls.stages import RateLimiter
 from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
@@ -170,6 +181,20 @@ class TestMiddleware:
                 await bridge.call("mcp_s_echo", {"text": "a"}, chat="qq:group:2")
             assert (await bridge.call("mcp_s_echo", "[broken")).is_error
         assert seen == [("mcp_s_echo", {"text": "a"}, "qq:group:1")]
+
+    async def test_it_may_pass_other_arguments_on_or_answer_itself(self, write_config: Write) -> None:
+        class Censor:
+            async def __call__(self, call: Call, proceed: Proceed, /) -> ToolResult:
+                assert isinstance(call.arguments, dict)
+                if call.arguments["text"] == "secret":
+                    return ToolResult("not answered")
+                return await proceed(replace(call, arguments={"text": "other"}))
+
+        stages: list[Middleware] = [Censor()]
+        async with Bridge(load_config(write_config(odd("s", "normal"))), middleware=stages) as bridge:
+            assert (await bridge.call("mcp_s_echo", {"text": "a"})).text == "other"
+            assert (await bridge.call("mcp_s_echo", {"text": "secret"})).text == "not answered"
+            assert bridge.status()[0].calls == 2
 
 
 class TestTrace:
