@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._typing import assert_never
 from ..text.cleaning import clean_label, truncate
-from ..tools.content import KINDS, standard_block
+from ..tools.content import block_kind, standard_block
 from ..tools.result import NO_OUTPUT, Media, ToolResult, convert
 
 logger = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def readable_content(result: ToolResult, text: str, max_chars: int) -> list[Bloc
         if blocks and any(map(_has_text, content)) and len(result.text) <= max_chars and result.text.startswith(said):
             more = result.text.removeprefix(said).strip()
             return [*blocks, *([_text(more)] if more else [])]
-    return [_text(text), *(_media(one) for one in result.media if one.type != "file")]
+    return [_text(text), *_media_blocks(result.media)]
 
 
 def _in_order(content: list[object]) -> list[Block]:
@@ -60,7 +61,7 @@ def _in_order(content: list[object]) -> list[Block]:
     for block in content:
         _warn_of_unknown(block)
         one = convert({"content": [block]}, max_chars=sys.maxsize)
-        shown = [_media(media) for media in one.media if media.type != "file"]
+        shown = _media_blocks(one.media)
         if not shown and one.text != NO_OUTPUT:
             shown = [_text(one.text)]
         blocks += shown
@@ -69,8 +70,10 @@ def _in_order(content: list[object]) -> list[Block]:
 
 def _warn_of_unknown(block: object) -> None:
     block = standard_block(block)
+    if isinstance(block, str) or block_kind(block) is not None:
+        return
     kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
-    if isinstance(kind, str) and kind not in (*KINDS, "str"):
+    if isinstance(kind, str) and kind != "str":
         logger.warning("a content block of the unknown kind '%s' is not shown", truncate(clean_label(kind), 80))
 
 
@@ -86,9 +89,19 @@ def _text(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def _media(media: Media) -> Block:
-    data = base64.b64encode(media.data).decode("ascii")
-    return {"type": media.type, "data": data, "mimeType": media.mime_type}
+def _media_blocks(media: Iterable[Media]) -> list[Block]:
+    """Return the blocks of pictures and sounds; a file is only described, by the text of its result."""
+    blocks: list[Block] = []
+    for one in media:
+        match one.type:
+            case "image" | "audio":
+                data = base64.b64encode(one.data).decode("ascii")
+                blocks.append({"type": one.type, "data": data, "mimeType": one.mime_type})
+            case "file":
+                pass
+            case _:
+                assert_never(one.type)
+    return blocks
 
 
 def _sourced(block: Mapping[str, Any]) -> Block:
