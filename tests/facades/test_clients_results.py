@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import mcp.types
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_bridge import MCPToolFunction, ServerUnavailable, ToolResult
 from mcp_bridge.facades.tool_response import readable_content
 from mcp_bridge.tools.result import convert
+from mcp_bridge.tools.tool import RemoteTool, present
 from tests.servers.shapes import BODIES, PNG, WAV
 from tests.support.odd_client import call, stdio, texts
 
@@ -123,3 +126,19 @@ def test_whatever_comes_there_are_readable_blocks_within_the_limit(wire: dict[st
     has_text = isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "text" for b in content)
     assert result.structured is None or has_text or blocks[0]["text"] == result.text  # it tells the structured one
     assert all(set(block) == {"type", "data", "mimeType"} for block in blocks if block["type"] != "text")
+
+
+async def test_the_text_for_the_model_leaves_the_callers_error_unchanged() -> None:
+    """The bridge may hold or log the same error: the function raises a copy with another text."""
+    failed = ServerUnavailable("the server stopped", server="s", retry=False, status=503, cause="exit")
+
+    async def fail(name: str, arguments: Mapping[str, Any], seconds: float | None) -> ToolResult:
+        raise failed
+
+    tool = present("mcp_s_t", RemoteTool("s", "t"))
+    assert tool is not None
+    with pytest.raises(ServerUnavailable, match="tool 't' of MCP server 's': the server stopped") as raised:
+        await MCPToolFunction(fail, tool, max_chars=100)()
+    assert raised.value.__cause__ is failed
+    assert failed.message == "the server stopped"
+    assert vars(raised.value) == vars(failed)

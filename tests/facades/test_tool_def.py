@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from mcp_bridge import MCPManager, ToolDef, ToolNotFound
 from mcp_bridge.config.server_config import ServerConfig, ToolSettings
 from mcp_bridge.facades import registry as registry_module
-from mcp_bridge.facades import registry as tool_def_module
-from mcp_bridge.facades.registry import make_tool_def
+from mcp_bridge.facades import tool_def as tool_def_module
+from mcp_bridge.facades.tool_def import make_tool_def
 from mcp_bridge.tools.names import assign_names, plain_name
 from mcp_bridge.tools.result import convert
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
