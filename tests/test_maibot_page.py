@@ -19,7 +19,7 @@ from mcp_bridge.hosts.base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from mcp_bridge.hosts.maibot.page import OwnerPage, estimate_tokens
 from mcp_bridge.hosts.maibot.tool import MAX_SENT, MaiBotTool, declare, send_media, shown_names
 from mcp_bridge.hosts.owner.switches import Switches
-from mcp_bridge.hosts.owner.words import TEXTS, Words
+from mcp_bridge.hosts.owner.texts import TEXTS, Words
 from mcp_bridge.tools.tool import RemoteTool, present
 
 from .conftest import odd, until

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..config.bridge_config import BridgeConfig
 from ..doctor.diagnose import diagnose, file_objection, longest_wait
 from ..doctor.steps import Diagnosis, Step
-from ..doctor.words import Words
+from ..doctor.texts import Words
 from ..store.data_dir import bot_data_dir, default_data_dir
 from ..text.language import system_language
 from ..text.redaction import Redactor

@@ -20,7 +20,7 @@ from ..transport.stdio.guardian import Guardian
 from .examination import Examination
 from .offer import Offered
 from .steps import Diagnosis
-from .words import Words
+from .texts import Words
 
 
 async def diagnose(config: BridgeConfig, words: Words, *, data_dir: Path) -> list[Diagnosis]:

@@ -25,11 +25,11 @@ from ..transport.channel import SideOutput
 from ..transport.http.addresses import proxy_for
 from ..transport.route import Route, SharedResources
 from ..transport.stdio.launch import plan_launch, same_named
-from .casebook import CASEBOOK
+from .advice.catalogue import CASEBOOK
+from .advice.local import CONTAINER
 from .cause import Case, case_of, case_of_list
-from .local_advice import CONTAINER
 from .steps import Diagnosis, Step, StepName
-from .words import Words
+from .texts import Words
 
 logger = logging.getLogger(__name__)
 

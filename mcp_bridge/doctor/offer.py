@@ -16,7 +16,7 @@ from ..text.cleaning import clean_label
 from ..tools.names import assign_names
 from ..tools.tool import Listing
 from .examination import Examination
-from .words import Words
+from .texts import Words
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_bridge import load_config
 from mcp_bridge.doctor.diagnose import diagnose
 from mcp_bridge.doctor.steps import Diagnosis, Step
-from mcp_bridge.doctor.words import Words
+from mcp_bridge.doctor.texts import Words
 from mcp_bridge.text.language import Language
 
 Write = Callable[..., Path]

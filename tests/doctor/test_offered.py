@@ -10,7 +10,7 @@ import pytest
 from mcp_bridge import load_config
 from mcp_bridge.doctor.examination import Examination
 from mcp_bridge.doctor.offer import Offered
-from mcp_bridge.doctor.words import Words
+from mcp_bridge.doctor.texts import Words
 from mcp_bridge.store.approvals import Approvals
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.tools.tool import Listing, RemoteTool

@@ -25,7 +25,7 @@ from ...store.data_dir import note_bot
 from ..base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from ..owner.desk import OwnerActions
 from ..owner.switches import Switches
-from ..owner.words import Words
+from ..owner.texts import Words
 from .components import FOLDER, OwnerComponents
 from .reload import Reloader, is_own_reload
 from .tool import MaiBotTool, caller, declare, send_media, shown_names

@@ -11,7 +11,7 @@ from ...calls import Call
 from ...errors import PermissionDenied
 from ...text import json_text
 from ...text.cleaning import clean_label, truncate
-from .words import Words
+from .texts import Words
 
 MAX_STREAMS = 1024
 """Chats whose address is remembered; the one that was quiet longest is forgotten."""

@@ -15,7 +15,7 @@ from ...errors import BridgeError, ServerUnavailable, ToolNotFound
 from ...tools.failure_text import result_text
 from ...tools.tool import Tool
 from .switches import Switches
-from .words import Words
+from .texts import Words
 
 logger = logging.getLogger(__name__)
 

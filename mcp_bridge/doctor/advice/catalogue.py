@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .advice import Advice
-from .local_advice import LOCAL
-from .protocol_advice import PROTOCOL
-from .remote_advice import REMOTE
+from .local import LOCAL
+from .protocol import PROTOCOL
+from .remote import REMOTE
 
 CASEBOOK: Mapping[str, Advice] = {**LOCAL, **REMOTE, **PROTOCOL}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .words import Words
+from ..texts import Words
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import pytest
 
 from mcp_bridge import BridgeError, load_config
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.doctor.casebook import CASEBOOK
+from mcp_bridge.doctor.advice.catalogue import CASEBOOK
 from mcp_bridge.doctor.cause import case_of, understand
 from mcp_bridge.doctor.diagnose import host_objection
-from mcp_bridge.doctor.words import TEXTS, Words
+from mcp_bridge.doctor.texts import TEXTS, Words
 from mcp_bridge.errors import ServerUnavailable
 from mcp_bridge.text.language import system_language
 from mcp_bridge.transport.channel import SideOutput

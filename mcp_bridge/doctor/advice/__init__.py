@@ -1,0 +1,1 @@
+"""What can be wrong with a server, and how to fix it."""
