@@ -1,1 +1,4 @@
-"""What can be wrong with a server, and how to fix it."""
+"""Causes and fixes of failures, in English and Chinese."""
+
+from .advice import Advice as Advice
+from .catalogue import ADVICE as ADVICE

@@ -1,25 +1,23 @@
-"""Cause and fix of one thing that can be wrong, in English and Chinese."""
+"""Cause and fix of one kind of failure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..texts import Words
+from ...text.language import Text, Texts
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Cause and fix of one case; `{message}` stands for what the core says, others for values of the case."""
+    """Cause and fix. `{message}` is the error itself, in English; other values depend on the failure.
 
-    cause: tuple[str, str]
-    fix: tuple[str, str]
+    Where the error already says everything, the English cause is `{message}` alone.
+    """
 
-    def told(self, words: Words, values: Mapping[str, object]) -> tuple[str, str]:
-        """Return cause and fix in one language."""
-        return words.pick(*self.cause).format(**values), words.pick(*self.fix).format(**values)
+    cause: Text
+    fix: Text
 
-
-def case(zh_cause: str, fix: str, zh_fix: str, *, en: str = "{message}") -> Advice:
-    """Return advice; the core's own text is the English cause where nothing better is said."""
-    return Advice((en, f"{zh_cause}（{{message}}）"), (fix, zh_fix))
+    def filled(self, texts: Texts, values: Mapping[str, object]) -> tuple[str, str]:
+        """Return cause and fix in the language of `texts`. Raises `KeyError` for a missing value."""
+        return texts.fill(self.cause, values), texts.fill(self.fix, values)

@@ -1,4 +1,4 @@
-"""All that is known to go wrong, by the name of the case."""
+"""The advice on every known failure, by its id."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from .local import LOCAL
 from .protocol import PROTOCOL
 from .remote import REMOTE
 
-CASEBOOK: Mapping[str, Advice] = {**LOCAL, **REMOTE, **PROTOCOL}
+ADVICE: Mapping[str, Advice] = {**LOCAL, **REMOTE, **PROTOCOL}
