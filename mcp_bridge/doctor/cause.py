@@ -1,4 +1,4 @@
-"""Which case an error of the core is: where it happened, and which advice fits."""
+"""Find the step an error belongs to, and the advice that fits."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from .steps import StepName
 
 
 @dataclass(frozen=True)
-class Case:
-    """A failure: its step, its key in `CASEBOOK`, the values for the texts, and what the server said."""
+class Failure:
+    """The step that failed, the id of its advice in `ADVICE`, values for the advice, and the output that explains it.
+
+    `line` is the line of the server's output that shows the reason, "" if there is none.
+    """
 
     step: StepName
     advice: str
@@ -31,104 +34,102 @@ _STATUSES = {401: "unauthorized", 403: "forbidden", 407: "proxy", 429: "too_many
 _OTHER_TRANSPORT = frozenset({405, 406, 415})
 
 
-def case_of(error: BridgeError, config: ServerConfig, side_output: SideOutput) -> Case:
-    """Return the case of an error that kept a server from being started or reached."""
+def start_failure(error: BridgeError, config: ServerConfig, output: SideOutput) -> Failure:
+    """Classify an error that kept a server from being started, reached or initialized."""
     match getattr(error, "cause", None):
-        case "folder":
-            return Case("program", "folder")
+        case "folder" | "argument" as cause:
+            return Failure("program", cause)
         case "program":
             return _missing_program(config)
-        case "argument":
-            return Case("program", "argument")
         case "start":
-            return Case("start", "start")
+            return Failure("start", "start")
         case "exit":
-            return _ended(config, side_output)
+            return _exited(config, output)
         case "timeout":
-            return _silent(config, side_output)
+            return _timed_out(config, output)
         case "version":
-            return Case("handshake", "version")
+            return Failure("handshake", "version")
         case "initialize":
-            return Case("handshake", "initialize" if config.command else "initialize.remote")
+            return Failure("handshake", "initialize" if config.command else "initialize.remote")
         case "status":
-            return _refused(error.status if isinstance(error, ServerUnavailable) else None, config)
+            return _rejected(error.status if isinstance(error, ServerUnavailable) else None, config)
         case "content":
-            return Case("connect", "transport")
+            return Failure("connect", "transport")
         case "proxy":
-            return Case("connect", "proxy", {"host": urlsplit(config.url).hostname})
+            return Failure("connect", "proxy", {"host": urlsplit(config.url).hostname})
         case "connection" | "refused" | "host" | "certificate" | "tls" | "ca_file" | "redirect" as cause:
-            return Case("connect", cause)
+            return Failure("connect", cause)
         case _:
-            return Case("handshake", "other")
+            return Failure("handshake", "other")
 
 
-def case_of_list(error: BridgeError, config: ServerConfig, side_output: SideOutput) -> Case:
-    """Return the case of an error that came instead of the list of tools."""
+def listing_failure(error: BridgeError, config: ServerConfig, output: SideOutput) -> Failure:
+    """Classify an error that `tools/list` or a later request ended with."""
     if isinstance(error, CallTimeout):
-        return Case("tools", "list_timeout")
+        return Failure("tools", "list_timeout")
     if isinstance(error, RpcError):
-        return Case("tools", "list_error")
-    found = case_of(error, config, side_output)
-    advice = "exit_later" if found.advice in ("exit", "silent", "launcher") else found.advice
-    return Case("tools", advice, found.values, found.line)
+        return Failure("tools", "list_error")
+    failure = start_failure(error, config, output)
+    advice = "exit_later" if failure.advice in ("exit", "silent", "launcher") else failure.advice
+    return Failure("tools", advice, failure.values, failure.line)
 
 
-def _missing_program(config: ServerConfig) -> Case:
+def _missing_program(config: ServerConfig) -> Failure:
     name = program_name(config.command)
     which = "where.exe" if os.name == "nt" else "which"
     kind = _PROGRAMS.get(name.lower())
-    return Case("program", f"program.{kind}" if kind else "program", {"name": name, "which": which})
+    return Failure("program", f"program.{kind}" if kind else "program", {"name": name, "which": which})
 
 
-def _ended(config: ServerConfig, side_output: SideOutput) -> Case:
+def _exited(config: ServerConfig, output: SideOutput) -> Failure:
     by_launcher = config.uses_launcher
     values = {"launcher": program_name(config.command), "name": ""}
-    if words := understand((*side_output.stdout, *side_output.stderr), by_launcher=by_launcher):
-        return Case("start", words.case, {**values, "name": words.name}, words.line)
+    if found := match_output((*output.stdout, *output.stderr), by_launcher=by_launcher):
+        return Failure("start", found.advice, {**values, "name": found.name}, found.line)
     if by_launcher:
-        line = side_output.stderr[0] if side_output.stderr else ""  # the cause comes first, good advice after it
-        return Case("start", "launcher", values, line)
-    return Case("start", "exit" if side_output.stderr or side_output.stdout else "silent")
+        line = output.stderr[0] if output.stderr else ""  # launchers print the reason first, hints after it
+        return Failure("start", "launcher", values, line)
+    return Failure("start", "exit" if output.stderr or output.stdout else "silent")
 
 
-def _silent(config: ServerConfig, side_output: SideOutput) -> Case:
+def _timed_out(config: ServerConfig, output: SideOutput) -> Failure:
     if not config.command:
-        return Case("handshake", "timeout.remote")
-    if side_output.stdout:
-        return Case("handshake", "noise", line=side_output.stdout[-1])
-    line = side_output.stderr[-1] if side_output.stderr else ""
+        return Failure("handshake", "timeout.remote")
+    if output.stdout:
+        return Failure("handshake", "noise", line=output.stdout[-1])
+    line = output.stderr[-1] if output.stderr else ""
     if not config.uses_launcher:
-        return Case("handshake", "timeout", line=line)
+        return Failure("handshake", "timeout", line=line)
     values = {"launcher": program_name(config.command), "name": ""}
-    words = understand(side_output.stderr, by_launcher=True)
-    if words is not None and words.case in ("network", "package"):
-        return Case("start", words.case, values, words.line)
-    return Case("start", "download", values, line)
+    found = match_output(output.stderr, by_launcher=True)
+    if found is not None and found.advice in ("network", "package"):
+        return Failure("start", found.advice, values, found.line)
+    return Failure("start", "download", values, line)
 
 
-def _refused(status: int | None, config: ServerConfig) -> Case:
-    values = {"status": status, "host": urlsplit(config.url).hostname}
+def _rejected(status: int | None, config: ServerConfig) -> Failure:
+    values = {"host": urlsplit(config.url).hostname}
     if status is not None and status in _STATUSES:
-        return Case("connect", _STATUSES[status], values)
+        return Failure("connect", _STATUSES[status], values)
     if status == 404:
-        return Case("connect", "not_found.sse" if config.transport == "sse" else "not_found", values)
+        return Failure("connect", "not_found.sse" if config.transport == "sse" else "not_found", values)
     if status in _OTHER_TRANSPORT:
-        return Case("connect", "transport", values)
-    return Case("connect", "server_error" if status is not None and status >= 500 else "status", values)
+        return Failure("connect", "transport", values)
+    return Failure("connect", "server_error" if status is not None and status >= 500 else "status", values)
 
 
 @dataclass(frozen=True)
-class LastWords:
-    """The case they belong to (a key of `CASEBOOK`), what it is about, and the telling line."""
+class OutputMatch:
+    """A known reason in a server's output: the id of its advice, what is missing (or ""), and the line."""
 
-    case: str
+    advice: str
     name: str
     line: str
 
 
 _PATTERNS = [
-    (case, re.compile(pattern))
-    for case, pattern in (
+    (advice, re.compile(pattern))
+    for advice, pattern in (
         ("module", r"No module named '?(?P<name>[\w.]+)"),
         ("script", r"can't open file '?(?P<name>[^']+?)'?:? \[Errno"),
         ("script", r"Cannot find (?:module|package) '(?P<name>[^']+)'"),  # node
@@ -147,19 +148,19 @@ _PATTERNS = [
         ("usage", r"^[Uu]sage:|\berror: (?:the following |unrecognized |argument )|\b(?:is|are) required\b"),
     )
 ]
-_OF_LAUNCHERS = frozenset({"package", "daemon", "network"})
+_ONLY_LAUNCHERS = frozenset({"package", "daemon", "network"})
 
 
-def understand(lines: Iterable[str], *, by_launcher: bool) -> LastWords | None:
-    """Return what the lines mean, by the first pattern that fits any of them; None if none does.
+def match_output(lines: Iterable[str], *, by_launcher: bool) -> OutputMatch | None:
+    """Return the first pattern that matches a line, latest lines first; None if no pattern does.
 
-    Packages and the network are a matter of launchers (npx, uvx) only.
+    Missing packages, Docker and the network are considered only if a launcher (npx, uvx, docker) wrote the lines.
     """
     lines = list(lines)
-    for case, pattern in _PATTERNS:
-        if case in _OF_LAUNCHERS and not by_launcher:
+    for advice, pattern in _PATTERNS:
+        if advice in _ONLY_LAUNCHERS and not by_launcher:
             continue
         for line in reversed(lines):
             if found := pattern.search(line):
-                return LastWords(case, found.groupdict().get("name") or "", line)
+                return OutputMatch(advice, found.groupdict().get("name") or "", line)
     return None

@@ -1,4 +1,4 @@
-"""What was found out about a server, step by step."""
+"""The findings about one server, step by step."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Literal
 StepName = Literal[
     "config", "variables", "program", "start", "address", "connect", "handshake", "tools", "names", "schemas", "ping"
 ]
-"""In the order in which they are taken; `program` and `start` for a local server, `address` and `connect`
-for a remote one."""
+"""In this order; `program` and `start` for a local server, `address` and `connect` for a remote one.
+
+`handshake` is `initialize`: the JSON document of `mcp-bridge doctor --json` has always called it so.
+"""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: how it went and, where something can be done about it, what. Both are one line."""
+    """The finding of one step, and a hint if the owner can do something about it; one line each."""
 
     step: StepName
     ok: bool
@@ -24,7 +26,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All steps of a server as far as they were taken: they end at the first failure."""
+    """The steps taken for one server, up to the first failure."""
 
     name: str
     steps: tuple[Step, ...]

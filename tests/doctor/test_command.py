@@ -65,13 +65,13 @@ def test_people_read_it_in_the_language_of_their_locale(write_config: Write) -> 
     for words in ("good: 正常", "bad: 失败", "安装 Node.js", "2 个服务器中有 1 个失败"):
         assert words in done.stdout
     done = run("--config", str(file), "--lang", "en", LC_ALL="zh_CN.UTF-8")
-    for words in ("good: ok", "bad: FAILED", "fix: install Node.js", "1 of 2 servers fail"):
+    for words in ("good: ok", "bad: FAILED", "fix: install Node.js", "1 of 2 servers failed"):
         assert words in done.stdout
 
 
 def test_servers_that_are_well_in_a_file_that_maibot_refuses_are_not_all_well(write_config: Write) -> None:
     file = str(write_config(BOM + odd("good", "normal")))
-    for language, said in (("en", "but MaiBot would refuse this file"), ("zh", "但麦麦读不了这个文件")):
+    for language, said in (("en", "but MaiBot rejects this file"), ("zh", "但麦麦读不了这个文件")):
         done = run("--config", file, "--lang", language)
         assert said in done.stdout
         assert "all is well" not in done.stdout + done.stderr

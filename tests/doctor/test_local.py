@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.entries import Write, odd
-from tests.support.examining import LANGUAGES, Broken, entry, failure, nowhere
+from tests.support.examining import LANGUAGES, Broken, entry, failing_step, nowhere
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 WAITS = "http://0.0.0.0:8000"
@@ -70,27 +70,30 @@ LOCAL = {
         odd("s", "exit_no_newline"),
         "start",
         ("exit status 7: FATAL: no license", "程序一启动就退出"),
-        ("do what its last words ask", "请按它最后的输出处理"),
+        ("fix what its last output", "请按它最后的输出处理"),
     ),
     "an exit without a word": Broken(
-        odd("s", "exit_silent"), "start", ("exit status 0", "什么也没说"), ("is it an MCP server?", "它是 MCP 服务器吗")
+        odd("s", "exit_silent"),
+        "start",
+        ("exit status 0", "没有任何输出"),
+        ("is it an MCP server?", "它是 MCP 服务器吗"),
     ),
     "a key that the server wants": Broken(
         odd("s", "exit_at_once"),
         "start",
-        ("misses the variable DATABASE_URL", "服务器缺少环境变量 DATABASE_URL"),
+        ("needs the environment variable DATABASE_URL", "服务器缺少环境变量 DATABASE_URL"),
         ('env = { DATABASE_URL = "${DATABASE_URL}" }',) * 2,
     ),
     "a wrong argument": Broken(
         odd("s", "exit_usage"),
         "start",
-        ("--token is required", "服务器对启动参数不满意"),
+        ("--token is required", "服务器不接受这些启动参数"),
         ("correct args", "改正 args"),
     ),
     "something else on stdout": Broken(
         entry(command="{python}", args=["-c", LISTENS], connect_timeout=5),
         "handshake",
-        (f"(connect_timeout); it said: Listening on {WAITS}", f"它的输出：Listening on {WAITS}"),
+        (f"(connect_timeout); its output: Listening on {WAITS}", f"它的输出：Listening on {WAITS}"),
         ("its log belongs on stderr", "日志应写到 stderr"),
     ),
     "a handshake without end": Broken(
@@ -115,19 +118,22 @@ LOCAL = {
         odd("s", "no_tools_capability"), "tools", ("announces no tools", "声明自己没有工具"), ("enabled = false",) * 2
     ),
     "a list that fails": Broken(
-        odd("s", "list_error"), "tools", ("answers tools/list with an error", "对工具列表报错"), ("update it", "升级它")
+        odd("s", "list_error"),
+        "tools",
+        ("answers tools/list with an error", "请求工具列表时服务器报错"),
+        ("update it", "升级它"),
     ),
     "a list without end": Broken(
         odd("s", "hang_list", more="connect_timeout = 5"),
         "tools",
-        ("no answer to tools/list within 5 s", "要工具列表没有应答"),
+        ("no answer to tools/list within 5 s", "请求工具列表没有应答"),
         ("raise connect_timeout", "调大 connect_timeout"),
     ),
     "an exit after the handshake": Broken(
         odd("s", "exit_after_init"),
         "tools",
         ("cannot read the tool directory", "握手之后退出"),
-        ("last words", "最后的输出"),
+        ("last output", "最后的输出"),
     ),
     "patterns that fit nothing": Broken(
         odd("s", "normal", more='tools = { allow = ["Echo"] }'),
@@ -142,7 +148,7 @@ LOCAL = {
 async def test_a_broken_local_server_is_told_cause_and_fix(write_config: Write, data_dir: Path, broken: Broken) -> None:
     file = write_config(broken.entry)
     for index, language in enumerate(LANGUAGES):
-        step = await failure(file, language, data_dir)
+        step = await failing_step(file, language, data_dir)
         assert step.step == broken.step
         assert broken.cause[index] in step.detail
         assert broken.fix[index] in step.hint

@@ -9,15 +9,15 @@ import pytest
 
 from mcp_bridge import load_config
 from mcp_bridge.doctor.examination import Examination
-from mcp_bridge.doctor.offer import Offered
-from mcp_bridge.doctor.words import Words
+from mcp_bridge.doctor.offer import OfferSteps
+from mcp_bridge.doctor.texts import DoctorTexts
 from mcp_bridge.store.approvals import Approvals
 from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.tools.tool import Listing, RemoteTool
 from mcp_bridge.transport.route import SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
 from tests.support.entries import Write, odd
-from tests.support.examining import entry, examine, failure
+from tests.support.examining import entry, examine, failing_step
 from tests.support.remote import at, remote
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
@@ -58,9 +58,9 @@ async def test_what_is_only_odd_is_a_hint_and_no_failure(
     steps = {step.step: step for step in found.steps}
     assert found.ok
     assert "unknown key 'coment'" in steps["config"].hint
-    assert steps["variables"].detail == "set: EMPTY_X; by default: NOT_SET_X"
-    assert "EMPTY_X is set to nothing" in steps["variables"].hint
-    assert "other things than messages" in steps["handshake"].hint
+    assert steps["variables"].detail == "set: EMPTY_X; default used: NOT_SET_X"
+    assert "EMPTY_X is set but empty" in steps["variables"].hint
+    assert "other text than protocol messages" in steps["handshake"].hint
 
 
 async def test_names_are_told_over_all_servers_and_their_limits(write_config: Write, data_dir: Path) -> None:
@@ -68,7 +68,7 @@ async def test_names_are_told_over_all_servers_and_their_limits(write_config: Wr
     first, second = await examine(write_config(text), "en", data_dir)
     names = {one.name: next(step for step in one.steps if step.step == "names") for one in (first, second)}
     assert names["a.b"].detail.count("mcp_a_b_echo_") == 1  # told apart by a hash, as in the bot
-    assert "not offered, there are more than max_tools = 3: mcp_a_b_" in names["a_b"].hint
+    assert "not offered because there are more than max_tools = 3: mcp_a_b_" in names["a_b"].hint
     third = (await examine(write_config(text.replace("= 3", "= 2")), "zh", data_dir))[1].steps[-1]
     assert (third.ok, "没有位置放它的工具" in third.detail, "调大 max_tools" in third.hint) == (False, True, True)
 
@@ -81,20 +81,20 @@ async def test_a_pinned_server_whose_tools_changed_is_told_and_nothing_is_stored
     assert (await examine(file, "en", data_dir))[0].ok
     assert not list((data_dir / "approvals").glob("*.json"))  # looking is no accepting
     Approvals(data_dir).accept(config, Listing())
-    step = await failure(file, "en", data_dir)
+    step = await failing_step(file, "en", data_dir)
     assert (step.step, "mcp-bridge accept s" in step.hint) == ("names", True)
-    assert "全部被扣下" in (await failure(file, "zh", data_dir)).detail
+    assert "暂不提供" in (await failing_step(file, "zh", data_dir)).detail
 
 
 async def test_a_schema_that_no_model_accepts_is_told(data_dir: Path, write_config: Write) -> None:
     config = load_config(write_config(entry(command="x")))
-    around = SharedResources(Guardian(), Redactor(), 2**20)
-    words = Words("en")
-    patient = Examination(config.servers[0], around, words, "")
-    patient.listing = Listing((RemoteTool("s", "bad", "", False), RemoteTool("s", "good", "", {})))
-    Offered(config, [patient], data_dir, words).tell(patient)
-    assert "left out, no model accepts their parameters: mcp_s_bad" in patient.diagnosis().steps[-1].hint
-    patient = Examination(config.servers[0], around, words, "")
-    patient.listing = Listing((RemoteTool("s", "bad", "", False),))
-    Offered(config, [patient], data_dir, words).tell(patient)
-    assert not patient.well
+    shared = SharedResources(Guardian(), Redactor(), 2**20)
+    texts = DoctorTexts("en")
+    examination = Examination(config.servers[0], shared, texts, "")
+    examination.listing = Listing((RemoteTool("s", "bad", "", False), RemoteTool("s", "good", "", {})))
+    OfferSteps(config, [examination], data_dir, texts).add_to(examination)
+    assert "left out because no model accepts their parameters: mcp_s_bad" in examination.diagnosis().steps[-1].hint
+    examination = Examination(config.servers[0], shared, texts, "")
+    examination.listing = Listing((RemoteTool("s", "bad", "", False),))
+    OfferSteps(config, [examination], data_dir, texts).add_to(examination)
+    assert not examination.ok

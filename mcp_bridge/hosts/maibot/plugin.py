@@ -25,7 +25,7 @@ from ...store.data_dir import note_bot
 from ..base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
 from ..owner.desk import OwnerActions
 from ..owner.switches import Switches
-from ..owner.words import Words
+from ..owner.texts import OwnerTexts
 from .components import FOLDER, OwnerComponents
 from .reload import Reloader, is_own_reload
 from .tool import MaiBotTool, caller_of, declare, send_media, shown_names
@@ -115,7 +115,7 @@ class McpBridgePlugin(OwnerComponents):
         if called.media and self._sends_media(tool):
             sent = await send_media(self.ctx.send, stream_id, called.media)
             if sent:
-                answer["content"] += "\n" + Words(self._servers.language)("media.sent", count=sent)
+                answer["content"] += "\n" + OwnerTexts(self._servers.language)("media.sent", count=sent)
         return answer
 
     @property
@@ -160,7 +160,7 @@ class McpBridgePlugin(OwnerComponents):
 
     def _adopt(self, config: Mapping[str, Any], parsed: BridgeConfig) -> None:
         self._running_config, self._servers = config, parsed
-        self._consents.owners, self._consents.words = parsed.owners, Words(parsed.language)
+        self._consents.owners, self._consents.words = parsed.owners, OwnerTexts(parsed.language)
 
     async def _take_in(self, config: Mapping[str, Any]) -> None:
         """Have an edit take effect: in the running bridge, and by a reload only if other tools are to be declared."""

@@ -11,7 +11,7 @@ from ...calls import Call
 from ...errors import PermissionDenied
 from ...text import json_text
 from ...text.cleaning import clean_label, truncate
-from .words import Words
+from .texts import OwnerTexts
 
 MAX_STREAMS = 1024
 """Chats whose address is remembered; the one that was quiet longest is forgotten."""
@@ -25,7 +25,7 @@ class Consents:
     """
 
     def __init__(self, say: Callable[[str, str], Awaitable[bool]]) -> None:
-        self.words = Words("zh")
+        self.words = OwnerTexts("zh")
         self.owners: Collection[str] = ()
         self._say = say
         self._numbers = itertools.count(1)

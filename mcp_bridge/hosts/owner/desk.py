@@ -15,7 +15,7 @@ from ...errors import BridgeError, ServerUnavailable, ToolNotFound
 from ...tools.failure_text import result_text
 from ...tools.tool import Tool
 from .switches import Switches
-from .words import Words
+from .texts import OwnerTexts
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +50,9 @@ class OwnerActions:
         self.switches = switches
 
     @property
-    def words(self) -> Words:
+    def words(self) -> OwnerTexts:
         """The texts in the owner's language."""
-        return Words(self._config().language)
+        return OwnerTexts(self._config().language)
 
     @property
     def config(self) -> BridgeConfig:
