@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from ..config.rules import Caller
+
 Outcome = Literal["ok", "tool_error", "denied", "unavailable", "timeout", "cancelled", "failed"]
 """`tool_error`: the tool itself reported one; `failed`: something that should not happen."""
 
@@ -24,8 +26,7 @@ class CallRecord:
     at: float
     server: str
     tool: str
-    chat: str | None
-    user: str | None
+    caller: Caller
     seconds: float
     outcome: Outcome
     sent: int = 0

@@ -23,7 +23,7 @@ Confirm = Callable[[Call], Awaitable[bool]]
 class Confirmation:
     """Middleware that asks before a call of a tool that the owner's `confirm` names.
 
-    The owner's own program, which names neither chat nor user, is not asked.
+    `Caller.is_owner_program` is not asked.
     """
 
     def __init__(self, confirm: Confirm | None = None) -> None:
@@ -32,7 +32,7 @@ class Confirmation:
     async def __call__(self, call: Call, proceed: Proceed) -> ToolResult:
         """Raises `PermissionDenied` if nobody can be asked, nobody answers, or the answer is no."""
         tool = call.tool
-        if call.chat is None and call.user is None:
+        if call.caller.is_owner_program:
             return await proceed(call)
         if not matches(call.config.confirm, tool.remote_name, tool.annotations):
             return await proceed(call)
@@ -59,7 +59,7 @@ class Confirmation:
 
 async def permit(call: Call, proceed: Proceed) -> ToolResult:
     """Refuse what `chats` and `users` do not allow. Raises `PermissionDenied`."""
-    if not is_admitted(call.config, call.chat, call.user):
+    if not is_admitted(call.config, call.caller):
         tool = call.tool
         text = f"tool '{tool.name}' of MCP server '{tool.server}' is not allowed in this chat"
         raise PermissionDenied(text, server=tool.server)
@@ -82,7 +82,7 @@ MAX_CALLERS = 4096
 class RateLimiter:
     """Middleware that refuses a call beyond the owner's `rate`; refused calls do not count.
 
-    The owner's own program, which names neither chat nor user, is not limited.
+    `Caller.is_owner_program` is not limited.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

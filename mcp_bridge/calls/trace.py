@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -55,8 +56,7 @@ class Trace:
                     at=at,
                     server=call.tool.server,
                     tool=call.tool.remote_name,
-                    chat=call.chat,
-                    user=call.user,
+                    caller=call.caller,
                     seconds=time.perf_counter() - began,
                     outcome=outcome,
                     sent=_size(call.arguments),
@@ -89,7 +89,7 @@ def _size(arguments: Mapping[str, Any] | str | None) -> int:
 def _line(record: CallRecord) -> str:
     """Return `mcp call server=calculator tool=add chat=qq:group:1 ms=3 outcome=ok sent=12 text=3 media=0`."""
     fields: dict[str, object] = {"server": record.server, "tool": record.tool}
-    fields |= {key: value for key, value in (("chat", record.chat), ("user", record.user)) if value is not None}
+    fields |= {key: value for key, value in asdict(record.caller).items() if value is not None}
     fields |= {"ms": round(record.seconds * 1000), "outcome": record.outcome}
     fields |= {"sent": record.sent, "text": record.text, "media": record.media}
     if record.outcome in ("denied", "failed"):

@@ -1,16 +1,34 @@
-"""Who may see and call what: globs over tools, patterns over chats and users.
-
-A chat is `<platform>:group:<id>` or `<platform>:private:<id>`, a user `<platform>:<id>`.
-`None` is the owner's own program, which sees and may call everything.
-"""
+"""Which callers may see and call which tools: globs over tools, patterns over chats and users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from .server_config import ServerConfig
+
+
+@dataclass(frozen=True)
+class Caller:
+    """On whose behalf tools are listed or called.
+
+    `chat` is `<platform>:group:<id>` or `<platform>:private:<id>`, `user` is `<platform>:<id>`. A host that
+    cannot tell them apart passes "", which only `*` admits. None puts no limit on that side.
+    """
+
+    chat: str | None = None
+    user: str | None = None
+
+    @property
+    def is_owner_program(self) -> bool:
+        """Whether neither chat nor user is given.
+
+        The owner's own program calls like that, such as the command line: it sees and may call every tool,
+        without a rate limit and without being asked for consent.
+        """
+        return self.chat is None and self.user is None
 
 
 class Named(Protocol):
@@ -28,9 +46,10 @@ def is_offered(config: ServerConfig, remote_name: str, annotations: Mapping[str,
     return matches(rules.allow, remote_name, annotations) and not matches(rules.deny, remote_name, annotations)
 
 
-def is_admitted(config: ServerConfig, chat: str | None, user: str | None) -> bool:
-    """Tell whether a chat and a user may use a server; both must match where both are limited."""
-    return _admits(config.chats, chat, spelled_out) and _admits(config.users, user, lambda pattern: pattern)
+def is_admitted(config: ServerConfig, caller: Caller) -> bool:
+    """Return whether a caller may use a server; chat and user must both match where both are limited."""
+    chats = None if config.chats is None else [spelled_out(pattern) for pattern in config.chats]
+    return _admits(chats, caller.chat) and _admits(config.users, caller.user)
 
 
 def matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> bool:
@@ -75,7 +94,7 @@ def spelled_out(pattern: str) -> str:
     return f"{platform}:group:{rest}" if rest and ":" not in rest else pattern
 
 
-def _admits(patterns: tuple[str, ...] | None, who: str | None, spell_out: Any) -> bool:
-    if patterns is None or who is None:
+def _admits(patterns: Sequence[str] | None, identifier: str | None) -> bool:
+    if patterns is None or identifier is None:
         return True
-    return any(fnmatchcase(who, spell_out(pattern)) for pattern in patterns)
+    return any(fnmatchcase(identifier, pattern) for pattern in patterns)

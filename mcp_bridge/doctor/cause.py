@@ -31,7 +31,7 @@ _STATUSES = {401: "unauthorized", 403: "forbidden", 407: "proxy", 429: "too_many
 _OTHER_TRANSPORT = frozenset({405, 406, 415})
 
 
-def case_of(error: BridgeError, config: ServerConfig, asides: SideOutput) -> Case:
+def case_of(error: BridgeError, config: ServerConfig, side_output: SideOutput) -> Case:
     """Return the case of an error that kept a server from being started or reached."""
     match getattr(error, "cause", None):
         case "folder":
@@ -43,9 +43,9 @@ def case_of(error: BridgeError, config: ServerConfig, asides: SideOutput) -> Cas
         case "start":
             return Case("start", "start")
         case "exit":
-            return _ended(config, asides)
+            return _ended(config, side_output)
         case "timeout":
-            return _silent(config, asides)
+            return _silent(config, side_output)
         case "version":
             return Case("handshake", "version")
         case "initialize":
@@ -62,13 +62,13 @@ def case_of(error: BridgeError, config: ServerConfig, asides: SideOutput) -> Cas
             return Case("handshake", "other")
 
 
-def case_of_list(error: BridgeError, config: ServerConfig, asides: SideOutput) -> Case:
+def case_of_list(error: BridgeError, config: ServerConfig, side_output: SideOutput) -> Case:
     """Return the case of an error that came instead of the list of tools."""
     if isinstance(error, CallTimeout):
         return Case("tools", "list_timeout")
     if isinstance(error, RpcError):
         return Case("tools", "list_error")
-    found = case_of(error, config, asides)
+    found = case_of(error, config, side_output)
     advice = "exit_later" if found.advice in ("exit", "silent", "launcher") else found.advice
     return Case("tools", advice, found.values, found.line)
 
@@ -80,27 +80,27 @@ def _missing_program(config: ServerConfig) -> Case:
     return Case("program", f"program.{kind}" if kind else "program", {"name": name, "which": which})
 
 
-def _ended(config: ServerConfig, asides: SideOutput) -> Case:
+def _ended(config: ServerConfig, side_output: SideOutput) -> Case:
     by_launcher = config.uses_launcher
     values = {"launcher": program_name(config.command), "name": ""}
-    if words := understand((*asides.stdout, *asides.stderr), by_launcher=by_launcher):
+    if words := understand((*side_output.stdout, *side_output.stderr), by_launcher=by_launcher):
         return Case("start", words.case, {**values, "name": words.name}, words.line)
     if by_launcher:
-        line = asides.stderr[0] if asides.stderr else ""  # the cause comes first, good advice after it
+        line = side_output.stderr[0] if side_output.stderr else ""  # the cause comes first, good advice after it
         return Case("start", "launcher", values, line)
-    return Case("start", "exit" if asides.stderr or asides.stdout else "silent")
+    return Case("start", "exit" if side_output.stderr or side_output.stdout else "silent")
 
 
-def _silent(config: ServerConfig, asides: SideOutput) -> Case:
+def _silent(config: ServerConfig, side_output: SideOutput) -> Case:
     if not config.command:
         return Case("handshake", "timeout.remote")
-    if asides.stdout:
-        return Case("handshake", "noise", line=asides.stdout[-1])
-    line = asides.stderr[-1] if asides.stderr else ""
+    if side_output.stdout:
+        return Case("handshake", "noise", line=side_output.stdout[-1])
+    line = side_output.stderr[-1] if side_output.stderr else ""
     if not config.uses_launcher:
         return Case("handshake", "timeout", line=line)
     values = {"launcher": program_name(config.command), "name": ""}
-    words = understand(asides.stderr, by_launcher=True)
+    words = understand(side_output.stderr, by_launcher=True)
     if words is not None and words.case in ("network", "package"):
         return Case("start", words.case, values, words.line)
     return Case("start", "download", values, line)

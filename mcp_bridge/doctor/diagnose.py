@@ -32,9 +32,9 @@ async def diagnose(config: BridgeConfig, words: Words, *, data_dir: Path) -> lis
     if any(server.enabled for server in config.servers):
         await asyncio.to_thread(_import_sdk, words)  # first: it takes seconds on a slow machine, of nobody's time limit
     guardian = Guardian()
-    around = SharedResources(guardian, Redactor(config.secrets), config.max_message_mib * 2**20)
+    shared = SharedResources(guardian, Redactor(config.secrets), config.max_message_mib * 2**20)
     objection = file_objection(config, words)
-    examinations = [Examination(server, around, words, objection) for server in config.servers]
+    examinations = [Examination(server, shared, words, objection) for server in config.servers]
     try:
         await asyncio.gather(*(examination.run() for examination in examinations))
     finally:

@@ -16,7 +16,7 @@ from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from ..sessions.listing import list_tools
 from ..sessions.pool import SessionPool
-from ..sessions.session import Connection
+from ..sessions.session import Session
 from ..text.cleaning import clean_label, truncate
 from ..text.redaction import public_url
 from ..tools.names import server_prefix
@@ -46,16 +46,16 @@ class Failed(Exception):
 class Examination:
     """Examines one server. `listing` are its tools once they are known, what a model may see of them."""
 
-    def __init__(self, config: ServerConfig, around: SharedResources, words: Words, objection: str) -> None:
+    def __init__(self, config: ServerConfig, shared: SharedResources, words: Words, objection: str) -> None:
         self.config = config
         self.listing: Listing | None = None
-        self._around = around
+        self._shared = shared
         self._words = words
         self._objection = objection
         self._steps: list[Step] = []
         self._ping: Step | None = None
-        self._connection: Connection | None = None
-        self._route = Route(config, around)
+        self._connection: Session | None = None
+        self._route = Route(config, shared)
         self._pool = SessionPool(config, self._connect)
 
     @property
@@ -96,14 +96,14 @@ class Examination:
         if not config.enabled:
             self.passed("config", words("disabled"), self._objection)
             return
-        fault = config.fault
+        mistake = config.mistake
         notices = [self._objection, *(words("notice", message=warning) for warning in config.warnings)]
-        if config.error and (fault is None or fault.kind != "variable"):
-            case = Case("config", "target" if fault and fault.kind == "target" else "entry")
-            self._fail_by(case, ServerUnavailable(config.error), *notices)
+        if mistake is not None and mistake.kind != "variable":
+            case = Case("config", "target" if mistake.kind == "target" else "entry")
+            self._fail_by(case, ServerUnavailable(mistake.text), *notices)
         self.passed("config", words("config"), words.together(notices))
-        if config.error and fault is not None:
-            self._fail("variables", "variable", message=config.error, name=fault.name)
+        if mistake is not None:
+            self._fail("variables", "variable", message=mistake.text, name=mistake.variable)
         if not config.variables:
             self.passed("variables", words("variables.none"))
             return
@@ -140,7 +140,7 @@ class Examination:
             await self._open(self.config.connect_timeout)
             return
         # Several first downloads by one launcher at once get in each other's way.
-        async with self._around.first_starts[os.path.basename(self.config.command)]:
+        async with self._shared.first_starts[os.path.basename(self.config.command)]:
             await self._open(self.config.start_limit)
 
     async def _open(self, seconds: float) -> None:
@@ -148,13 +148,13 @@ class Examination:
         try:
             connection = await self._pool.open(seconds)
         except BridgeError as error:
-            self._fail_by(case_of(error, self.config, self._asides), error)
+            self._fail_by(case_of(error, self.config, self._side_output), error)
         self._tell_handshake(connection, time.monotonic() - began)
         await self._list(connection, began + seconds - time.monotonic(), seconds)
         await self._measure(connection)
 
-    def _tell_handshake(self, connection: Connection, seconds: float) -> None:
-        words, agreement = self._words, connection.agreement
+    def _tell_handshake(self, connection: Session, seconds: float) -> None:
+        words, agreement = self._words, connection.initialize_result
         if self.config.transport == "stdio":
             self.passed("start", words("start"))
         else:
@@ -165,16 +165,16 @@ class Examination:
         told = words(
             "handshake", server=truncate(server, 100), protocol=protocol, seconds=f"{seconds:.2f}", sdk=version("mcp")
         )
-        noise = self._asides.stdout
+        noise = self._side_output.stdout
         self.passed("handshake", told, words("handshake.noise", line=noise[-1]) if noise else "")
 
-    async def _list(self, connection: Connection, seconds: float, limit: float) -> None:
+    async def _list(self, connection: Session, seconds: float, limit: float) -> None:
         loop, began = asyncio.get_running_loop(), time.monotonic()
         try:
             listing = await list_tools(connection, max(seconds, 0.001), loop.time, limit=limit)
         except BridgeError as error:
-            self._fail_by(case_of_list(error, self.config, self._asides), error)
-        agreement = connection.agreement
+            self._fail_by(case_of_list(error, self.config, self._side_output), error)
+        agreement = connection.initialize_result
         if not listing.tools and agreement is not None and not agreement.offers_tools:
             self._fail("tools", "no_tools.announced")
         if not listing.tools and listing.problems:
@@ -184,9 +184,9 @@ class Examination:
         told = self._words("tools", count=len(listing.tools), seconds=f"{time.monotonic() - began:.2f}")
         problem = self._words("notice", message=listing.problems[0]) if listing.problems else ""
         self.passed("tools", told, problem)
-        self.listing = masked(listing, self._around.redact)
+        self.listing = masked(listing, self._shared.redact)
 
-    async def _measure(self, connection: Connection) -> None:
+    async def _measure(self, connection: Session) -> None:
         """Make a round trip that changes nothing: even an error in answer to a ping is one."""
         limit = min(PING_SECONDS, self.config.connect_timeout)
         began = time.monotonic()
@@ -197,18 +197,18 @@ class Examination:
             hint = self._words("ping.silent.hint", name=f"{server_prefix(self.config.name)}…")
             self._ping = self._step("ping", True, self._words("ping.silent", seconds=f"{limit:g}"), hint)
         except BridgeError as error:
-            case = case_of_list(error, self.config, self._asides)
+            case = case_of_list(error, self.config, self._side_output)
             self._ping = self._failing(Case("ping", case.advice, case.values, case.line), error)
         else:
             milliseconds = f"{(time.monotonic() - began) * 1000:.1f}"
             self._ping = self._step("ping", True, self._words("ping", milliseconds=milliseconds))
 
     @property
-    def _asides(self) -> SideOutput:
-        return self._connection.asides if self._connection is not None else SideOutput()
+    def _side_output(self) -> SideOutput:
+        return self._connection.side_output if self._connection is not None else SideOutput()
 
-    def _connect(self) -> Connection:
-        self._connection = Connection(self.config, self._route, self._around.redact)
+    def _connect(self) -> Session:
+        self._connection = Session(self.config, self._route, self._shared.redact)
         return self._connection
 
     def _fail(self, step: StepName, advice: str, **values: object) -> NoReturn:
@@ -240,7 +240,7 @@ class Examination:
 
     def _fit(self, text: str) -> str:
         """Return a text fit to be shown: one line, no secret, not too long."""
-        return truncate(self._around.redact(clean_label(text)), TEXT_CHARS)
+        return truncate(self._shared.redact(clean_label(text)), TEXT_CHARS)
 
 
 def in_container() -> bool:

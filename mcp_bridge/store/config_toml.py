@@ -21,7 +21,7 @@ from tomlkit.items import Item
 from ..config.bridge_config import parse_config
 from ..config.reading import parse_toml, read_text
 from ..errors import ConfigError
-from .atomic_file import replace_file
+from .atomic_file import write_whole
 
 NEW_FILE = "[plugin]\nenabled = true\n"
 """What a `config.toml` that is made here begins with."""
@@ -62,7 +62,7 @@ class ConfigFile:
         status = (private_as if old is None else self.file).stat()
         if old is not None and not (status.st_mode & stat.S_IWUSR and os.access(self.file, os.W_OK)):
             raise ConfigError("is read-only; nothing was written", file=str(self.file))
-        replace_file(self.file, mark + new.encode(encoding), like=status)
+        write_whole(self.file, mark + new.encode(encoding), like=status)
 
 
 _LITERAL = re.compile(r"[^\x00-\x1f'\x7f]*\\[^\x00-\x1f'\x7f]*")

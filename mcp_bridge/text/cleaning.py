@@ -17,7 +17,6 @@ ANSI = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"  # CSI in its one-character form
     r"|\x1b[ -/]*[0-~]"  # the other escapes of two or three characters
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[\s\x85\u2028\u2029]+")
 # Letters that take room and show nothing, and selectors that can carry hidden bytes.
 _BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
@@ -51,8 +50,15 @@ def decoded(data: bytes) -> str:
 
 
 def encodable(text: str) -> str:
-    """Return the text with lone surrogates replaced, so that it can be encoded to UTF-8."""
-    return _SURROGATE.sub("\ufffd", text)
+    """Return the text as a plain `str` that UTF-8 can carry.
+
+    Two surrogates that form a character are joined, a lone one becomes U+FFFD.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return str(text)
 
 
 def clean_label(text: str) -> str:

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .cleaning import encodable
+from .json_values import MAX_DEPTH
 
-MAX_DEPTH = 100
-"""Deepest nesting that is written; what lies below becomes a string."""
 MAX_EXACT_DIGITS = 4000
 """Longest integer written as a number: Python refuses to print ones above 4300 digits."""
 

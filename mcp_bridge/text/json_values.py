@@ -7,8 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .cleaning import encodable
+
 MAX_DEPTH: Final = 100
-"""Levels of nesting copied: far below Python's recursion limit, far above what tools use."""
+"""Levels of nesting read or written: far below Python's recursion limit, far above what tools use."""
 
 MAX_NODES: Final = 200_000
 """Values copied from one document, so that a shared or cyclic structure cannot grow without end."""
@@ -39,7 +41,7 @@ class JsonCopier:
         """Return the plain copy of `value`, or DROPPED for NaN, bytes, sets and the like."""
         self.nodes += 1
         if isinstance(value, str):
-            return sound_text(value)
+            return encodable(value)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int):
@@ -61,7 +63,7 @@ class JsonCopier:
                 self.cut = True
                 break
             if isinstance(key, str) and (plain := self.copy(member, depth - 1)) is not DROPPED:
-                copied[sound_text(key)] = plain
+                copied[encodable(key)] = plain
         return copied
 
     def _copy_list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
@@ -81,15 +83,6 @@ class JsonCopier:
             return False
         self.cut = True
         return True
-
-
-def sound_text(text: str) -> str:
-    """Return `text` as a plain str that UTF-8 can carry: a lone surrogate becomes U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return str(text)
 
 
 def read_json(text: str) -> Any:

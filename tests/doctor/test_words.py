@@ -17,9 +17,8 @@ from mcp_bridge.doctor.words import TEXTS, Words
 from mcp_bridge.errors import ServerUnavailable
 from mcp_bridge.text.language import system_language
 from mcp_bridge.transport.channel import SideOutput
-
-from ..conftest import odd
-from .examining import LANGUAGES, Write, entry, examine, failure
+from tests.support.entries import Write, odd
+from tests.support.examining import LANGUAGES, entry, examine, failure
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
