@@ -1,4 +1,4 @@
-"""One structured line for each call, an entry in the ledger, and a span where OpenTelemetry is installed."""
+"""Record every call: a structured log line, the statistics, and a span if OpenTelemetry is installed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 class Trace:
-    """Middleware that notes every call, whatever becomes of it."""
+    """Middleware that records every call, however it ends."""
 
-    def __init__(self, ledger: CallStats, redact: Callable[[str], str]) -> None:
-        self._ledger = ledger
+    def __init__(self, stats: CallStats, redact: Callable[[str], str]) -> None:
+        self._stats = stats
         self._redact = redact
 
     async def __call__(self, call: Call, proceed: Proceed) -> ToolResult:
@@ -64,7 +64,7 @@ class Trace:
                     media=sum(len(media.data) for media in result.media) if result else 0,
                     error=truncate(self._redact(clean_label(error)), _ERROR_CHARS),
                 )
-                self._ledger.add(record)
+                self._stats.add(record)
                 level = logging.WARNING if outcome == "denied" else logging.INFO
                 if logger.isEnabledFor(level):
                     logger.log(level, "%s", _line(record))
@@ -103,13 +103,13 @@ def _quoted(value: object) -> str:
 
 
 class Span:
-    """A span that is being recorded, or nothing where OpenTelemetry is not installed."""
+    """A span that is being recorded; does nothing if none is."""
 
     def __init__(self, span: Any = None) -> None:
         self._span = span
 
     def end(self, outcome: str) -> None:
-        """Say how the call ended."""
+        """Set the outcome of the call."""
         if self._span is not None and outcome != "ok":
             self._span.set_attribute("error.type", outcome)
             self._span.set_status(_api().StatusCode.ERROR)
@@ -117,9 +117,9 @@ class Span:
 
 @contextmanager
 def start_span(server: str, tool: str) -> Iterator[Span]:
-    """Record a span around a call."""
+    """Record a span around a call, if the program has set up OpenTelemetry."""
     api = _api()
-    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):  # nobody records anything
+    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):  # nothing records spans
         yield Span()
         return
     attributes = {
@@ -130,7 +130,7 @@ def start_span(server: str, tool: str) -> Iterator[Span]:
     }
     tracer = api.get_tracer("mcp_bridge")
     kind = api.SpanKind.CLIENT
-    # What failed is in `error.type`; an exception's text could hold what a chat must not spread.
+    # `error.type` has the kind of failure; the text of an exception could hold private data.
     with tracer.start_as_current_span(
         f"tools/call {tool}", kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
     ) as span:

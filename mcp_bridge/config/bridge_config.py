@@ -212,7 +212,7 @@ class _Checker:
         value = self._mcp.get("owners", [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            self._warn("mcp.owners", 'must be a list such as ["qq:10001"]; nobody is an owner')
+            self._warn("mcp.owners", 'must be a list such as ["qq:10001"]; there is no owner')
             return ()
         for one in value:
             if one.count(":") != 1 or not all(one.split(":")):

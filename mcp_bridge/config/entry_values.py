@@ -206,7 +206,7 @@ def read_callers(key: str, value: object, warn: Callable[[str], None]) -> tuple[
     patterns = read_patterns(key, value)
     for pattern in patterns:
         if ":" not in pattern and not pattern.startswith(("*", "?", "[")):
-            warn(f"{key}: '{pattern}' matches nobody, since its platform is missing; write {_EXAMPLES[key]}")
+            warn(f"{key}: '{pattern}' never matches, since its platform is missing; write {_EXAMPLES[key]}")
     return patterns
 
 

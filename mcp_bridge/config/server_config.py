@@ -29,7 +29,7 @@ TRANSPORTS: Mapping[str, Transport] = {
     "streamable-http": "http",
     "streamableHttp": "http",
 }
-"""What an entry may say, and the transport that it means."""
+"""The spellings of `transport`, each with the transport that it means."""
 Visibility = Literal["visible", "deferred", "hidden"]
 """Shown in every prompt; found by the model's tool search; not offered."""
 VISIBILITIES: tuple[Visibility, ...] = ("visible", "deferred", "hidden")

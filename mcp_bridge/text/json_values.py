@@ -1,4 +1,4 @@
-"""Copy foreign values into plain JSON, and compare them the way JSON Schema does."""
+"""Read JSON text, copy foreign values into plain JSON, and compare values as JSON Schema does."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ MAX_DEPTH: Final = 100
 """Levels of nesting read or written: far below Python's recursion limit, far above what tools use."""
 
 MAX_NODES: Final = 200_000
-"""Values copied from one document, so that a shared or cyclic structure cannot grow without end."""
+"""Most values copied from one document: a shared or cyclic structure would grow without end."""
 
 MAX_INT_BITS: Final = 1024
-"""Larger integers are beyond a double, and Python refuses to print those over 4300 digits."""
-
+"""Larger integers are beyond a double, and Python refuses to print more than 4300 digits."""
 
 MAX_INT_DIGITS: Final = 300
-"""Digits of an integer read from text: just within MAX_INT_BITS."""
+"""Most digits of an integer read from text: just within MAX_INT_BITS."""
 
 
 class _Dropped:
-    """What stands for a value that JSON cannot carry."""
+    """Type of `DROPPED`, which stands for a value that JSON cannot carry."""
 
 
 DROPPED: Final = _Dropped()
 
 
 class JsonCopier:
-    """Copy one document; `cut` tells afterwards whether a limit was met."""
+    """Copies one document; `cut` is true afterwards if a limit was reached."""
 
     def __init__(self) -> None:
         self.nodes = 0
@@ -86,10 +85,10 @@ class JsonCopier:
 
 
 def read_json(text: str) -> Any:
-    """Return the value of JSON text; line ends and tabs inside a string need no escape, which models forget.
+    """Parse JSON text; line ends and tabs inside a string are accepted, because models forget to escape them.
 
-    Raises ValueError for what JSON text cannot say but Python reads, NaN and infinite numbers, and for
-    integers of more than MAX_INT_DIGITS digits; RecursionError for text that is nested too deeply.
+    Raises ValueError for NaN and infinite numbers, which Python reads but JSON does not have, and for integers
+    of more than MAX_INT_DIGITS digits; RecursionError for text that is nested too deeply.
     """
     return json.loads(text, strict=False, parse_constant=_refuse, parse_int=_read_int, parse_float=_read_float)
 

@@ -63,7 +63,7 @@ def test_annotations_are_known_in_any_case_of_letters(read: Read) -> None:
 )
 def test_a_chat_or_user_that_can_never_match_is_told(read: Read, rule: str) -> None:
     (warning,) = read(LOCAL + rule).warnings
-    assert "matches nobody, since its platform is missing; write qq:" in warning
+    assert "never matches, since its platform is missing; write qq:" in warning
 
 
 @pytest.mark.parametrize("rule", ['chats = ["qq:1", "*", "*:private:*"]', 'users = ["qq:42", "?q:1"]'])
