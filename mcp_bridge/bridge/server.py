@@ -13,9 +13,10 @@ from ..config.server_config import ServerConfig
 from ..errors import BridgeError, ServerUnavailable
 from ..sessions.fresh import FreshSessions
 from ..sessions.kept import KeptSessions
-from ..sessions.pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
+from ..sessions.pool import BUSY_SECONDS, AllBusy, SessionPool
 from ..sessions.requests import ToolRequest
 from ..sessions.session import Session
+from ..sessions.spares import SpareBudget
 from ..sessions.strategy import Sessions
 from ..store.approvals import Approvals, Change
 from ..store.catalogue import StoredCatalogues

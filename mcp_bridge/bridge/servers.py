@@ -11,7 +11,7 @@ from ..aio import wait_for_event
 from ..config.bridge_config import BridgeConfig
 from ..config.server_config import ServerConfig
 from ..errors import ServerUnavailable
-from ..sessions.pool import SpareBudget
+from ..sessions.spares import SpareBudget
 from ..store.approvals import Approvals
 from ..store.catalogue import StoredCatalogues
 from ..tools.names import server_prefix
