@@ -70,9 +70,7 @@ class SessionPool:
 
     def wants_room(self) -> bool:
         """Tell whether more callers wait for a place than places are free or about to become free."""
-        free = self.config.max_sessions - len(
-            self._live
-        )  # some callers may have been woken for it
+        free = self.config.max_sessions - len(self._live)  # some callers may have been woken for it
         return self.waiting > free + sum(session.closing or session.lost for session in self._live)
 
     async def close(self) -> None:
