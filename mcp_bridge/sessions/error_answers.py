@@ -33,7 +33,7 @@ def ends_session(meant: BridgeError) -> bool:
     return lost or (isinstance(meant, ServerUnavailable) and meant.status is None)
 
 
-def refusal(meant: BridgeError) -> ServerUnavailable:
+def initialize_failure(meant: BridgeError) -> ServerUnavailable:
     """Return the reason why there is no session after this error to `initialize`."""
     if isinstance(meant, ServerUnavailable):
         return meant
