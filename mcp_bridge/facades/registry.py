@@ -24,6 +24,7 @@ from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError, ToolNotFound
 from ..text.cleaning import cut_middle
 from ..tools.failure_text import failure_text, result_text
+from ..tools.names import ToolId
 from ..tools.result import ToolResult
 from ..tools.tool import Tool
 from .registry_config import DEFAULTS
@@ -43,7 +44,7 @@ class MCPManager:
     def __init__(self, workspace_root: str | Path = ".") -> None:
         self._workspace_root = workspace_root
         self._servers: dict[str, ServerConfig] = {}
-        self._origins: dict[str, tuple[str, str]] = {}
+        self._origins: dict[str, ToolId] = {}
         self._skipped: set[str] = set()
         self._bridge: BridgeThread | None = None
         self._ending: BridgeThread | None = None
@@ -95,7 +96,7 @@ class MCPManager:
         """
         info: list[dict[str, Any]] = []
         for status in self._status():
-            tools = [tool for server, tool in self._origins.values() if server == status.name]
+            tools = [origin.remote_name for origin in self._origins.values() if origin.server == status.name]
             error = None if status.state == "ready" else status.reason or None
             row = {"name": status.name, "transport": self._servers[status.name].transport, "status": status.state}
             info.append({**row, "tool_count": len(tools), "tools": tools, "last_error": error})
@@ -105,7 +106,8 @@ class MCPManager:
         """Return server and own name of a registered tool. Raises `ToolNotFound` for any other name."""
         if name not in self._origins:
             raise ToolNotFound(f"'{name}' is no tool of an MCP server")
-        return self._origins[name]
+        origin = self._origins[name]
+        return origin.server, origin.remote_name
 
     def _status(self) -> list[ServerStatus]:
         bridge = self._bridge
@@ -142,7 +144,7 @@ class MCPManager:
         if new:
             made = [make_tool_def(tool, self._servers[tool.server], lambda: self._bridge) for tool in new]
             self._registry.register_tools(made)
-            self._origins = self._origins | {tool.name: (tool.server, tool.remote_name) for tool in new}
+            self._origins = self._origins | {tool.name: tool.id for tool in new}
 
 
 async def _until(came: Callable[[float], bool], seconds: float) -> bool:
