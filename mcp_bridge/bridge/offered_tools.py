@@ -49,10 +49,10 @@ class OfferedTools:
         """Name and present the tools of these servers, whether or not the servers are up."""
         servers = tuple(servers)
         remotes = [tool for server in servers for tool in server.listing.tools]
-        names = {(t.server, t.remote_name): name for name, t in assign_names(remotes).items()}
+        names = {tool.id: name for name, tool in assign_names(remotes).items()}
         configs = {server.config.name: server.config for server in servers}
         offered = {
-            names[remote.server, remote.remote_name]: _described(remote, configs[remote.server])
+            names[remote.id]: _described(remote, configs[remote.server])
             for remote in remotes
             if is_offered(configs[remote.server], remote.remote_name, remote.annotations)
         }
