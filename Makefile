@@ -25,6 +25,7 @@ lint: $(TEST)/ready-dev
 	$(TEST)/bin/python -m mypy --strict mcp_bridge
 	$(TEST)/bin/python -m ruff check .
 	$(TEST)/bin/python -m ruff format --check .
+	$(TEST)/bin/lint-imports
 
 # The real bot: about 1 GB, and some minutes the first time.
 test-maibot: $(HOST)/ready

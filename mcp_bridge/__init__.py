@@ -1,6 +1,6 @@
 """Every tool of every MCP server, in a chat bot.
 
-Nothing is imported before it is used: a bot's start must not wait for the SDK.
+Names are imported when they are first used: a bot's start must not wait for the SDK.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ from ._version import __version__ as __version__
 if TYPE_CHECKING:
     from .bridge.bridge import Bridge as Bridge
     from .bridge.bridge import ServerStatus as ServerStatus
+    from .bridge.thread import BridgeThread as BridgeThread
+    from .calls.call import Call as Call
+    from .calls.call import Caller as Caller
+    from .calls.call import Middleware as Middleware
+    from .calls.call import Proceed as Proceed
     from .config.bridge_config import BridgeConfig as BridgeConfig
     from .config.bridge_config import load_config as load_config
     from .config.server_config import ServerConfig as ServerConfig
@@ -48,6 +53,11 @@ if TYPE_CHECKING:
 _HOME = {
     "Bridge": ".bridge.bridge",
     "ServerStatus": ".bridge.bridge",
+    "BridgeThread": ".bridge.thread",
+    "Call": ".calls.call",
+    "Caller": ".calls.call",
+    "Middleware": ".calls.call",
+    "Proceed": ".calls.call",
     "Tool": ".tools.tool",
     "HttpStatefulClient": ".facades.clients",
     "HttpStatelessClient": ".facades.clients",

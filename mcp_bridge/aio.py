@@ -1,4 +1,4 @@
-"""What asyncio lacks: deadlines with progress, waits that keep a cancellation, back-off, daemon threads."""
+"""What asyncio lacks: deadlines with progress, waits that keep a cancellation, back-off, a fallback for threads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 async def wait_for_event(event: asyncio.Event, seconds: float | None) -> bool:
-    """Wait for an event and tell whether it came in time.
+    """Wait for an event; return whether it was set within that many seconds.
 
-    `asyncio.wait_for` before Python 3.12 loses a cancellation that comes together with the event.
+    `asyncio.wait_for` before Python 3.12 loses a cancellation that arrives together with the event.
     """
     waiter = asyncio.ensure_future(event.wait())
     try:
@@ -27,17 +27,16 @@ async def wait_for_event(event: asyncio.Event, seconds: float | None) -> bool:
 
 @dataclass(frozen=True)
 class Deadline:
-    """`idle` seconds without progress, `total` seconds altogether."""
+    """Time limits: `idle` seconds without progress, `total` seconds in all."""
 
     idle: float
     total: float
 
     async def wait(self, answer: asyncio.Future[T], progress_at: Callable[[], float], server: str) -> T:
-        """Return the answer when it is there; `progress_at` tells when progress was last heard of (loop time).
+        """Return the answer; `progress_at` returns the loop time of the latest progress.
 
-        Raises what the answer raises, and `CallTimeout`; nothing that comes later changes the answer then.
-        The answer must be nobody else's: it is awaited itself, since each future between the two would
-        cost a turn of the loop.
+        Raises what the answer raises, or `CallTimeout`; a response that arrives after that is ignored.
+        `answer` must not be shared. It is awaited directly: each intermediate future costs one loop iteration.
         """
         watch = _Watch(self, answer, progress_at, server)
         watch.look()
@@ -48,7 +47,7 @@ class Deadline:
 
 
 class _Watch:
-    """Fails an answer when its time is up."""
+    """Sets `CallTimeout` on an answer when its time is up."""
 
     def __init__(
         self, limits: Deadline, answer: asyncio.Future[T], progress_at: Callable[[], float], server: str
@@ -59,7 +58,7 @@ class _Watch:
         self._timer: asyncio.TimerHandle | None = None
 
     def look(self) -> None:
-        """Look whether the time is up; if not, again when it can be."""
+        """Check whether the time is up; if not, check again at the earliest moment at which it can be."""
         if self._answer.done():
             return
         limits, now = self._limits, self._loop.time()
@@ -74,14 +73,14 @@ class _Watch:
 
     def end(self) -> None:
         if self._timer is not None:
-            self._timer.cancel()  # it lets go of us, too
+            self._timer.cancel()  # also drops its reference to this object
 
     def _fail(self, text: str) -> None:
         self._answer.set_exception(CallTimeout(text, server=self._server))
 
 
 class Backoff:
-    """A pause in seconds: 0 at first, then `first`, doubling up to `most`, until `reset`."""
+    """A pause in seconds that grows from 0 to `first` and then doubles up to `most`, until `reset`."""
 
     def __init__(self, first: float, most: float) -> None:
         self._first = first
@@ -90,7 +89,7 @@ class Backoff:
         self.count = 0
 
     def lengthen(self) -> float:
-        """Note one more failure in a row, and return the pause after it."""
+        """Count one more failure in a row, and return the pause that follows it."""
         self.count += 1
         self.pause = min(2 * self.pause, self._most) if self.pause else self._first
         return self.pause
@@ -104,10 +103,10 @@ _Given = TypeVar("_Given")
 
 
 async def run_in_thread(function: Callable[_Taken, _Given], *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Given:
-    """Run a function on a thread of the loop, or here if the system gives us no thread.
+    """Run a function in a thread of the loop's pool, or in this one if the system cannot start a thread.
 
-    Better a short halt than a session lost. It must be safe to run it twice: a pool that could not
-    start a thread keeps the work for the next that is free.
+    Blocking the loop for a moment is better than losing a session. The function must be safe to run twice:
+    a pool that could not start a thread keeps the work for the next free one.
     """
     try:
         return await asyncio.to_thread(function, *args, **kwargs)

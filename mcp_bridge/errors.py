@@ -1,22 +1,29 @@
-"""What can go wrong, as a tree.
+"""All errors of this library, as a tree.
 
 ::
 
-    BridgeError                 base of all; `.server` names the server where there is one
-    ├── ConfigError             an unreadable configuration file
-    ├── ToolNotFound            no tool of that name; `.near` holds similar ones
-    ├── PermissionDenied        the owner's rules refuse this caller
-    │   └── RateLimited         not so soon again
-    ├── ServerUnavailable       the server cannot be reached, started or understood
-    ├── CallTimeout             the server did not answer in time
-    ├── McpSessionNotEstablishedError   a toolset is used that is not connected; also a `RuntimeError`
+    BridgeError                 base class; `.server` names the server, if the error concerns one
+    ├── ConfigError             a configuration file cannot be read
+    ├── ToolNotFound            no tool has that name; `.near` holds similar names
+    ├── PermissionDenied        the owner's rules do not allow the call
+    │   └── RateLimited         the caller has used up its `rate`
+    ├── ServerUnavailable       the server cannot be started, reached or understood
+    │   ├── NotSent             the session ended before the call was sent
+    │   ├── SessionExpired      the server has forgotten the session (HTTP 404)
+    │   ├── SessionRefused      the server has probably forgotten the session, but does not answer 404
+    │   └── AllBusy             (sessions/pool.py) all `max_sessions` sessions are in use
+    ├── CallTimeout             no answer within the limits of the call
+    ├── McpSessionNotEstablishedError   a toolset is used while it is not connected; also a `RuntimeError`
     ├── RpcError                the server answered a request with a JSON-RPC error
-    └── ToolExecutionError      a tool reported a failure, for hosts that want it raised
+    ├── ToolExecutionError      a tool reported that it failed; for hosts that want an exception
+    └── UsageError              (cli/options.py) the command line is wrong
 
-Inside the core a tool's own failure is data (`ToolResult.is_error`) and a broken
-server is an exception. `Bridge.call` never lets `RpcError` out: an error answered
-to `tools/call` is the tool's own. Only the functions of `registry.ToolDef` raise
-`ToolExecutionError`.
+Inside the core, a failure that a tool reports is a result (`ToolResult.is_error`), and a broken server is an
+exception. `Bridge.call` never raises `RpcError`: a JSON-RPC error answered to `tools/call` is the tool's own
+failure. Only the functions of `ToolDef` (facades/registry.py) raise `ToolExecutionError`.
+
+A few exceptions never leave the room that raises them, and are no `BridgeError`: `EntryError` and
+`MissingVariable` (config/), `ArgumentsError`, `OutOfSteps`, `UnusableSchema` and `TooLarge` (tools/).
 """
 
 from __future__ import annotations
@@ -26,28 +33,28 @@ from typing import Literal
 Cause = Literal[
     "folder",  # the working directory does not exist
     "program",  # the program was not found
-    "argument",  # an argument cannot be handed to the program safely
-    "start",  # the system refuses to start the program
+    "argument",  # an argument cannot be passed to the program safely
+    "start",  # the system cannot start the program
     "exit",  # the process ended
     "timeout",  # no answer within the owner's limit
-    "version",  # no common version of the protocol
-    "initialize",  # the handshake was answered with an error
-    "status",  # an HTTP status, which is in `status`
-    "connection",  # no connection, or one that broke
-    "refused",  # nobody listens at that address
-    "host",  # the host name cannot be found
-    "proxy",  # the proxy in between
+    "version",  # no protocol version in common
+    "initialize",  # the server answered initialize with an error
+    "status",  # the HTTP status in `status`
+    "connection",  # the connection failed or broke
+    "refused",  # the connection was refused
+    "host",  # the host name cannot be resolved
+    "proxy",  # the proxy refused or failed
     "certificate",  # the server's certificate is not trusted
-    "tls",  # no TLS at that address
-    "ca_file",  # the configured authority cannot be read
-    "redirect",  # another place
-    "content",  # something else than MCP
+    "tls",  # the server does not speak TLS
+    "ca_file",  # the configured CA file cannot be read
+    "redirect",  # the server redirects to another origin
+    "content",  # the answer is not MCP
 ]
-"""What made a server unavailable, for those who give advice: texts are for people."""
+"""Why a server is unavailable, for code that gives advice; the text of the error is for people."""
 
 
 class BridgeError(Exception):
-    """Base of every error of this library. The text is never empty and fit to be shown."""
+    """Base of every error of this library. The message is never empty and may be shown to users."""
 
     def __init__(self, message: str, *, server: str | None = None) -> None:
         super().__init__(message or type(self).__name__)
@@ -72,7 +79,7 @@ class ConfigError(BridgeError):
 
 
 class ToolNotFound(BridgeError):
-    """No tool has that name now."""
+    """No tool has that name at the moment."""
 
     def __init__(self, message: str, *, server: str | None = None, near: tuple[str, ...] = ()) -> None:
         super().__init__(message, server=server)
@@ -80,21 +87,20 @@ class ToolNotFound(BridgeError):
 
 
 class PermissionDenied(BridgeError):
-    """The owner's configuration does not let this chat or user call that tool."""
+    """The owner's configuration does not allow this chat or user to call the tool."""
 
 
 class RateLimited(PermissionDenied):
-    """The owner's configuration does not let that chat or user call so often."""
+    """The owner's `rate` does not allow this chat or user another call yet."""
 
 
 class ServerUnavailable(BridgeError):
-    """The server is not there: not started, not reachable, died, or not understood.
+    """The server did not start, cannot be reached, has died, or sends what is not MCP.
 
-    `retry` is false where another attempt cannot help until somebody changes something
-    (wrong configuration, 401/403, an unknown protocol version). `missing` marks a program
-    that was not found, which is tried again slowly: owners install it while the bot runs.
-    `status` is the HTTP status that was the cause, if one was; `cause` tells the kinds apart
-    where the core knows more than the text.
+    `retry` is false if another attempt is pointless until the owner changes something (wrong
+    configuration, 401/403, an unknown protocol version). `missing` marks a program that was not
+    found; it is retried slowly, because owners install programs while the bot runs. `status` is
+    the HTTP status that caused the error, `cause` the kind of error, where they are known.
     """
 
     def __init__(
@@ -115,23 +121,26 @@ class ServerUnavailable(BridgeError):
 
 
 class NotSent(ServerUnavailable):
-    """The session ended before anything of the call was sent: it is safe to call again."""
+    """The session ended before the call was sent, so that it is safe to call again."""
 
 
 class SessionExpired(ServerUnavailable):
-    """The server has forgotten the session and did not look at the call (HTTP 404)."""
+    """The server has forgotten the session and has not run the call (HTTP 404)."""
 
 
 class SessionRefused(ServerUnavailable):
-    """The server may have forgotten the session, but says so in a way of its own: no call is repeated for that."""
+    """The server has probably forgotten the session, but does not answer 404 as the protocol asks.
+
+    No call is repeated, because it may have run.
+    """
 
 
 class CallTimeout(BridgeError):
-    """The server kept a call waiting longer than the owner allows."""
+    """The server did not answer within the limits of the call."""
 
 
 class McpSessionNotEstablishedError(BridgeError, RuntimeError):
-    """A toolset is used before `connect`, after `disconnect`, or after its connection was lost."""
+    """A toolset is used before `connect`, after `disconnect`, or after it lost its connection."""
 
 
 class RpcError(BridgeError):
@@ -144,4 +153,4 @@ class RpcError(BridgeError):
 
 
 class ToolExecutionError(BridgeError):
-    """A tool ran and reported that it failed; the text is what the model may be shown."""
+    """A tool ran and reported that it failed; the message may be shown to the model."""

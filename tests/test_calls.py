@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge import Bridge, CallTimeout, PermissionDenied, ServerUnavailable, ToolResult, load_config
-from mcp_bridge.calls import Call, Proceed
+from mcp_bridge import (
+    Bridge,
+    Call,
+    Caller,
+    CallTimeout,
+    Middleware,
+    PermissionDenied,
+    Proceed,
+    ServerUnavailable,
+    ToolResult,
+    load_config,
+)
 from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, CallStats
 from mcp_bridge.calls.stages import RateLimiter
 from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
@@ -31,7 +42,7 @@ GROUP = {"chat": "qq:group:1", "user": "qq:42"}
 def _call(limits: RateLimits, chat: str | None, user: str | None) -> Call:
     tool = present("mcp_s_t", RemoteTool("s", "t", "d", {"type": "object"}))
     assert tool is not None
-    return Call(tool, ServerConfig("s", rate=limits), {}, chat, user)
+    return Call(tool, ServerConfig("s", rate=limits), {}, Caller(chat, user))
 
 
 async def _fine(call: Call) -> ToolResult:
@@ -175,6 +186,20 @@ class TestMiddleware:
             assert (await bridge.call("mcp_s_echo", "[broken")).is_error
         assert seen == [("mcp_s_echo", {"text": "a"}, "qq:group:1")]
 
+    async def test_it_may_pass_other_arguments_on_or_answer_itself(self, write_config: Write) -> None:
+        class Censor:
+            async def __call__(self, call: Call, proceed: Proceed, /) -> ToolResult:
+                assert isinstance(call.arguments, dict)
+                if call.arguments["text"] == "secret":
+                    return ToolResult("not answered")
+                return await proceed(replace(call, arguments={"text": "other"}))
+
+        stages: list[Middleware] = [Censor()]
+        async with Bridge(load_config(write_config(odd("s", "normal"))), middleware=stages) as bridge:
+            assert (await bridge.call("mcp_s_echo", {"text": "a"})).text == "other"
+            assert (await bridge.call("mcp_s_echo", {"text": "secret"})).text == "not answered"
+            assert bridge.status()[0].calls == 2
+
 
 class TestTrace:
     async def test_each_call_leaves_one_line(self, write_config: Write, caplog: pytest.LogCaptureFixture) -> None:
@@ -236,7 +261,7 @@ class TestLedger:
     def test_counts_agree_with_the_calls_however_many_there_were(self, calls: list[tuple[str, Any, float]]) -> None:
         ledger = CallStats()
         for server, outcome, seconds in calls:
-            ledger.add(CallRecord(0.0, server, "t", None, None, seconds, outcome))
+            ledger.add(CallRecord(0.0, server, "t", Caller(), seconds, outcome))
         for server in "ab":
             own = [(outcome, seconds) for name, outcome, seconds in calls if name == server]
             figures = ledger.server(server)
@@ -249,7 +274,7 @@ class TestLedger:
     def test_calls_are_counted_by_the_hour(self) -> None:
         ledger = CallStats()
         for hour in (0, 0, 1, 5, 1000):
-            ledger.add(CallRecord(hour * 3600 + 10.0, "s", "t", None, None, 0.0, "ok"))
+            ledger.add(CallRecord(hour * 3600 + 10.0, "s", "t", Caller(), 0.0, "ok"))
         hours = ledger.per_hour(1000 * 3600 + 20.0, 3)
         assert hours == [(998 * 3600.0, 0), (999 * 3600.0, 0), (1000 * 3600.0, 1)]
         assert ledger.per_hour(5 * 3600.0, 6)[0] == (0.0, 0)  # long ago: forgotten
@@ -258,7 +283,7 @@ class TestLedger:
     def test_counts_survive_a_reload_of_the_host(self, calls: list[tuple[str, Any, float]]) -> None:
         ledger = CallStats()
         for server, outcome, seconds in calls:
-            ledger.add(CallRecord(7200.0, server, "t", "qq:group:1", "qq:1", seconds, outcome, error="why"))
+            ledger.add(CallRecord(7200.0, server, "t", Caller("qq:group:1", "qq:1"), seconds, outcome, error="why"))
         text = json.dumps(ledger.to_json())
         assert "qq:" not in text
         other = CallStats()
@@ -271,7 +296,7 @@ class TestLedger:
     @pytest.mark.parametrize("stored", [{}, {"tools": [[1]], "servers": [], "hours": []}, {"tools": 5}])
     def test_what_was_not_stored_by_us_changes_nothing(self, stored: dict[str, Any]) -> None:
         ledger = CallStats()
-        ledger.add(CallRecord(0.0, "s", "t", None, None, 1.0, "ok"))
+        ledger.add(CallRecord(0.0, "s", "t", Caller(), 1.0, "ok"))
         with pytest.raises((TypeError, ValueError, KeyError)):
             ledger.restore(stored)
         assert ledger.server("s").calls == 1

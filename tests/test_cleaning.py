@@ -64,6 +64,8 @@ def test_a_long_result_keeps_head_and_tail_and_says_how_much_is_missing() -> Non
 
 def test_half_a_character_can_be_encoded() -> None:
     assert encodable("a\ud83db") == "a\ufffdb"
+    assert encodable("\ud83d\ude00") == "\U0001f600"
+    assert clean_text("a\udb40\udc41") == "a"  # a tag character in two halves is still hidden text
 
 
 @pytest.mark.parametrize(

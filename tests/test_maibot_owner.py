@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import PermissionDenied, load_config
-from mcp_bridge.calls import Call
+from mcp_bridge.calls import Call, Caller
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.hosts.owner.command import MAX_LINES, PATTERN
 from mcp_bridge.hosts.owner.consent import Consents
@@ -93,7 +93,7 @@ class TestCommand:
 class TestConsent:
     def ask(self, consents: Consents, chat: str = "qq:group:1") -> asyncio.Task[bool]:
         config = ServerConfig("s", confirm=("*",), confirm_timeout=30)
-        return asyncio.create_task(consents.ask(Call(named_tool(), config, {"path": "a.txt"}, chat, "qq:5")))
+        return asyncio.create_task(consents.ask(Call(named_tool(), config, {"path": "a.txt"}, Caller(chat, "qq:5"))))
 
     async def test_questions_are_numbered_and_answered_apart(self, write_config: Write, tmp_path: Path) -> None:
         async with office(load_config(write_config("[mcp]")), tmp_path) as at:

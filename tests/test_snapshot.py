@@ -95,12 +95,12 @@ async def test_names_do_not_depend_on_who_is_up(write_config: Write) -> None:
 
 def test_what_is_stored_names_no_secret_and_an_edited_entry_finds_nothing(tmp_path: Path) -> None:
     listing = Listing((RemoteTool("s", "t", "d", {"type": "object"}),))
-    config = ServerConfig("s", identity="one")
+    config = ServerConfig("s", unexpanded={"command": "one"})
     store = StoredCatalogues(tmp_path)
     store.save(config, listing)
     assert store.load(config) == listing
-    assert store.load(ServerConfig("s", identity="two")) is None
-    assert store.load(ServerConfig("other", identity="one")) is None
+    assert store.load(ServerConfig("s", unexpanded={"command": "two"})) is None
+    assert store.load(ServerConfig("other", unexpanded={"command": "one"})) is None
     assert StoredCatalogues(tmp_path / "elsewhere").load(config) is None
     names = {file.name for file in (tmp_path / "catalogue").iterdir()}
     assert "salt" in names
@@ -111,9 +111,9 @@ def test_two_bots_in_one_folder_do_not_disturb_each_other(tmp_path: Path) -> Non
     ours, theirs = StoredCatalogues(tmp_path), StoredCatalogues(tmp_path)
     for number in range(20):
         tool = RemoteTool("s", f"t{number}")
-        ours.save(ServerConfig("s", identity="ours"), Listing((tool,)))
-        theirs.save(ServerConfig("s", identity="theirs"), Listing((tool, RemoteTool("s", "u"))))
-        found = ours.load(ServerConfig("s", identity="ours"))
+        ours.save(ServerConfig("s", unexpanded={"command": "ours"}), Listing((tool,)))
+        theirs.save(ServerConfig("s", unexpanded={"command": "theirs"}), Listing((tool, RemoteTool("s", "u"))))
+        found = ours.load(ServerConfig("s", unexpanded={"command": "ours"}))
         assert found is not None
         assert [one.remote_name for one in found.tools] == [f"t{number}"]
     assert not [file for file in (tmp_path / "catalogue").iterdir() if file.name.startswith(".new")]

@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from ..aio import run_in_thread, wait_for_event
-from ..calls import Call, Middleware
-from ..calls import around as chain
+from ..calls import Call, Caller, Middleware, compose
 from ..calls.ledger import CallStats
 from ..calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
 from ..calls.trace import Trace
@@ -65,7 +64,7 @@ class Bridge:
     arguments as the server will. `confirm` asks the owner about calls that `confirm` names.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - public, and all but the first are optional keywords
         self,
         config: BridgeConfig,
         *,
@@ -91,7 +90,7 @@ class Bridge:
         self._roster = ServerSet(around, self._data_dir, self._rebuild, only)
         first: tuple[Middleware, ...] = (Trace(self.ledger, self._redact), permit, RateLimiter(), repair_call)
         sending = Sending(self._roster.find, self._redact)
-        self._handle = chain([*first, *middleware, Confirmation(confirm)], sending)
+        self._handle = compose([*first, *middleware, Confirmation(confirm)], sending)
 
     async def __aenter__(self) -> Bridge:
         await self.start()
@@ -142,10 +141,11 @@ class Bridge:
 
     def tools(self, chat: str | None = None, user: str | None = None) -> list[Tool]:
         """Return the tools offered to a chat and user, in the order of the configuration."""
+        caller = Caller(chat, user)
         return [
             tool
             for tool in self._toolbox.tools.values()
-            if (server := self._roster.servers[tool.server]).offers_tools and is_admitted(server.config, chat, user)
+            if (server := self._roster.servers[tool.server]).offers_tools and is_admitted(server.config, caller)
         ]
 
     def status(self) -> list[ServerStatus]:
@@ -169,7 +169,7 @@ class Bridge:
         `PermissionDenied`, `ServerUnavailable` or `CallTimeout`.
         """
         tool, server = await self._resolve(name)
-        return await self._handle(Call(tool, server.config, arguments, chat, user))
+        return await self._handle(Call(tool, server.config, arguments, Caller(chat, user)))
 
     async def refresh(self) -> None:
         """List the tools of every enabled server anew and wait for the outcome."""

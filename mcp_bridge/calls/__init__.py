@@ -1,9 +1,11 @@
-"""What happens around a call: who may make it, how often, with whose consent, and what is noted of it.
+"""Stages around a tool call: permission, rate limits, repair of the arguments, consent, trace.
 
-Each stage is a `Middleware`; the bridge puts them around the call itself, and so may a program of its own.
+Each stage is a `Middleware`; programs can add their own.
 """
 
 from .call import Call as Call
+from .call import Caller as Caller
 from .call import Middleware as Middleware
 from .call import Proceed as Proceed
-from .call import around as around
+from .call import ToolCaller as ToolCaller
+from .call import compose as compose

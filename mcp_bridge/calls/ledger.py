@@ -1,4 +1,4 @@
-"""What is remembered of calls: the last ones, and for each tool how many, how fast, how many failed."""
+"""Statistics of calls: the latest ones, and counts, failures and durations of each tool."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from ..config.rules import Caller
+
 Outcome = Literal["ok", "tool_error", "denied", "unavailable", "timeout", "cancelled", "failed"]
-"""`tool_error`: the tool itself reported one; `failed`: something that should not happen."""
+"""`tool_error`: the tool reported a failure; `failed`: an unexpected exception."""
 
 KEPT_CALLS = 200
 KEPT_TIMES = 100
-"""Durations that a median is taken over, the latest of each tool."""
+"""Latest durations of each tool that the median is computed from."""
 KEPT_HOURS = 48
 
 
 @dataclass(frozen=True)
 class CallRecord:
-    """One call. `at` is a Unix time, sizes are characters of JSON or text, and bytes of media."""
+    """One call. `at` is a Unix time; `sent` and `text` are characters of JSON and text, `media` is bytes."""
 
     at: float
     server: str
     tool: str
-    chat: str | None
-    user: str | None
+    caller: Caller
     seconds: float
     outcome: Outcome
     sent: int = 0
@@ -36,7 +37,7 @@ class CallRecord:
 
 @dataclass
 class Figures:
-    """Counts of a tool or server; refused calls are counted apart, since the server has not seen them."""
+    """Counts of a tool or server. Denied calls are not among `calls`: the server has not seen them."""
 
     calls: int = 0
     failures: int = 0
@@ -46,7 +47,7 @@ class Figures:
 
     @property
     def median_seconds(self) -> float | None:
-        """The median duration of the latest calls that succeeded, None if none has."""
+        """The median duration of the latest successful calls, None without any."""
         return statistics.median(self.times) if self.times else None
 
     def add(self, record: CallRecord) -> None:
@@ -62,9 +63,9 @@ class Figures:
 
 
 class CallStats:
-    """The calls of one bridge since it was started; of bounded size.
+    """The statistics of one bridge since its start; of bounded size.
 
-    Written on the bridge's loop. May be read from any thread: what is read is copied in one step.
+    Written on the bridge's loop. May be read from any thread: each method copies in one step.
     """
 
     def __init__(self) -> None:
@@ -74,7 +75,7 @@ class CallStats:
         self._hours: Counter[int] = Counter()
 
     def add(self, record: CallRecord) -> None:
-        """Note a call."""
+        """Count a call."""
         self._recent.append(record)
         self._tools.setdefault((record.server, record.tool), Figures()).add(record)
         self._servers.setdefault(record.server, Figures()).add(record)
@@ -84,7 +85,7 @@ class CallStats:
             del self._hours[old]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the counts, without single calls and who made them, for `restore`."""
+        """Return the counts for `restore`; single calls and their callers are left out."""
         return {
             "tools": [[*key, asdict(figures) | {"times": list(figures.times)}] for key, figures in self._tools.items()],
             "servers": [[key, asdict(one) | {"times": list(one.times)}] for key, one in self._servers.items()],
@@ -92,9 +93,9 @@ class CallStats:
         }
 
     def restore(self, stored: Mapping[str, Any]) -> None:
-        """Go on with the counts of an earlier ledger.
+        """Continue with the counts that `to_json` returned.
 
-        Raises `TypeError`, `ValueError` or `KeyError` if these are none.
+        Raises `TypeError`, `ValueError` or `KeyError` for anything else, and changes nothing then.
         """
         tools = {(server, tool): _figures(counts) for server, tool, counts in stored["tools"]}
         servers = {server: _figures(counts) for server, counts in stored["servers"]}
@@ -102,7 +103,7 @@ class CallStats:
         self._tools, self._servers, self._hours = tools, servers, hours
 
     def recent(self) -> list[CallRecord]:
-        """Return the last calls, the latest first."""
+        """Return the latest calls, newest first."""
         return list(reversed(self._recent))
 
     def tool(self, server: str, remote_name: str) -> Figures:
@@ -114,7 +115,7 @@ class CallStats:
         return self._servers.get(name, Figures())
 
     def per_hour(self, now: float, hours: int = 24) -> list[tuple[float, int]]:
-        """Return how many calls began in each of the last hours (Unix time of its beginning, count), oldest first."""
+        """Return the number of calls in each of the last hours, as (Unix time of its start, count), oldest first."""
         last = int(now // 3600)
         return [(hour * 3600.0, self._hours[hour]) for hour in range(last - hours + 1, last + 1)]
 

@@ -1,4 +1,4 @@
-"""The stages around a call: permission, rates, repair of the arguments, consent."""
+"""The bridge's own stages around a call: permission, rate limits, repair of the arguments, consent."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ..tools.result import ToolResult, error_result
 from .call import Call, Proceed
 
 Confirm = Callable[[Call], Awaitable[bool]]
-"""Asks the owner, and returns whether the call is allowed. Cancelled when the time is up."""
+"""Ask the owner whether a call may be made. Cancelled after `confirm_timeout`."""
 
 
 class Confirmation:
-    """Middleware that asks before a call of a tool that the owner's `confirm` names.
+    """Middleware that asks the owner before a call of a tool that `confirm` names.
 
-    The owner's own program, which names neither chat nor user, is not asked.
+    `Caller.is_owner_program` needs no consent.
     """
 
     def __init__(self, confirm: Confirm | None = None) -> None:
         self._confirm = confirm
 
     async def __call__(self, call: Call, proceed: Proceed) -> ToolResult:
-        """Raises `PermissionDenied` if nobody can be asked, nobody answers, or the answer is no."""
+        """Raises `PermissionDenied` if the owner cannot be asked, does not answer, or refuses."""
         tool = call.tool
-        if call.chat is None and call.user is None:
+        if call.caller.is_owner_program:
             return await proceed(call)
         if not matches(call.config.confirm, tool.remote_name, tool.annotations):
             return await proceed(call)
@@ -58,8 +58,8 @@ class Confirmation:
 
 
 async def permit(call: Call, proceed: Proceed) -> ToolResult:
-    """Refuse what `chats` and `users` do not allow. Raises `PermissionDenied`."""
-    if not is_admitted(call.config, call.chat, call.user):
+    """Middleware that refuses callers whom `chats` or `users` does not admit. Raises `PermissionDenied`."""
+    if not is_admitted(call.config, call.caller):
         tool = call.tool
         text = f"tool '{tool.name}' of MCP server '{tool.server}' is not allowed in this chat"
         raise PermissionDenied(text, server=tool.server)
@@ -67,7 +67,7 @@ async def permit(call: Call, proceed: Proceed) -> ToolResult:
 
 
 async def repair_call(call: Call, proceed: Proceed) -> ToolResult:
-    """Turn what a model wrote into arguments for the server; what cannot be read is the result."""
+    """Middleware that parses and repairs the arguments; the result is an error if they cannot be read."""
     try:
         arguments = call.tool.arguments_for_server(parse_arguments(call.arguments))
     except ArgumentsError as error:
@@ -76,13 +76,13 @@ async def repair_call(call: Call, proceed: Proceed) -> ToolResult:
 
 
 MAX_CALLERS = 4096
-"""Chats and users that are kept count of; the one that has been quiet longest is forgotten."""
+"""Chats and users with a rate limit that are remembered; the one longest without a call is dropped."""
 
 
 class RateLimiter:
-    """Middleware that refuses a call beyond the owner's `rate`; refused calls do not count.
+    """Middleware that refuses calls beyond the owner's `rate`; refused calls do not count.
 
-    The owner's own program, which names neither chat nor user, is not limited.
+    `Caller.is_owner_program` has no limit.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -90,15 +90,15 @@ class RateLimiter:
         self._times: OrderedDict[tuple[str, str, str], deque[float]] = OrderedDict()
 
     async def __call__(self, call: Call, proceed: Proceed) -> ToolResult:
-        """Raises `RateLimited` with the seconds to wait."""
+        """Raises `RateLimited`, with the seconds to wait in the message."""
         limits = call.config.rate
         if limits.chat is None and limits.user is None:
             return await proceed(call)
         sides = [("chat", call.chat, limits.chat), ("user", call.user, limits.user)]
         counted = [
-            (self._recent(call.config.name, side, who, rate), rate, side)
-            for side, who, rate in sides
-            if who is not None and rate is not None
+            (self._recent(call.config.name, side, identifier, rate), rate, side)
+            for side, identifier, rate in sides
+            if identifier is not None and rate is not None
         ]
         for times, rate, side in counted:
             if len(times) >= rate.calls:
@@ -107,10 +107,10 @@ class RateLimiter:
             times.append(self._clock())
         return await proceed(call)
 
-    def _recent(self, server: str, side: str, who: str, rate: Rate) -> deque[float]:
-        """Return when a caller has called lately."""
-        times = self._times.setdefault((server, side, who), deque())
-        self._times.move_to_end((server, side, who))
+    def _recent(self, server: str, side: str, identifier: str, rate: Rate) -> deque[float]:
+        """Return the times of a chat's or user's calls within the period of the rate."""
+        times = self._times.setdefault((server, side, identifier), deque())
+        self._times.move_to_end((server, side, identifier))
         if len(self._times) > MAX_CALLERS:
             self._times.popitem(last=False)
         while times and times[0] <= self._clock() - rate.seconds:
@@ -119,7 +119,7 @@ class RateLimiter:
 
 
 def _refusal(call: Call, rate: Rate, side: str, seconds: float) -> RateLimited:
-    whom = "in one chat" if side == "chat" else "by one user"
-    limit = f"{rate.calls} calls within {rate.seconds:g} s {whom}"
+    scope = "in one chat" if side == "chat" else "by one user"
+    limit = f"{rate.calls} calls within {rate.seconds:g} s {scope}"
     text = f"MCP server '{call.tool.server}' takes no more than {limit}; wait {max(math.ceil(seconds), 1)} s"
     return RateLimited(text, server=call.tool.server)

@@ -1,4 +1,4 @@
-"""One structured line for each call, an entry in the ledger, and a span where OpenTelemetry is installed."""
+"""Record every call: a structured log line, the statistics, and a span if OpenTelemetry is installed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -26,10 +27,10 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 class Trace:
-    """Middleware that notes every call, whatever becomes of it."""
+    """Middleware that records every call, however it ends."""
 
-    def __init__(self, ledger: CallStats, redact: Callable[[str], str]) -> None:
-        self._ledger = ledger
+    def __init__(self, stats: CallStats, redact: Callable[[str], str]) -> None:
+        self._stats = stats
         self._redact = redact
 
     async def __call__(self, call: Call, proceed: Proceed) -> ToolResult:
@@ -55,8 +56,7 @@ class Trace:
                     at=at,
                     server=call.tool.server,
                     tool=call.tool.remote_name,
-                    chat=call.chat,
-                    user=call.user,
+                    caller=call.caller,
                     seconds=time.perf_counter() - began,
                     outcome=outcome,
                     sent=_size(call.arguments),
@@ -64,7 +64,7 @@ class Trace:
                     media=sum(len(media.data) for media in result.media) if result else 0,
                     error=truncate(self._redact(clean_label(error)), _ERROR_CHARS),
                 )
-                self._ledger.add(record)
+                self._stats.add(record)
                 level = logging.WARNING if outcome == "denied" else logging.INFO
                 if logger.isEnabledFor(level):
                     logger.log(level, "%s", _line(record))
@@ -89,7 +89,7 @@ def _size(arguments: Mapping[str, Any] | str | None) -> int:
 def _line(record: CallRecord) -> str:
     """Return `mcp call server=calculator tool=add chat=qq:group:1 ms=3 outcome=ok sent=12 text=3 media=0`."""
     fields: dict[str, object] = {"server": record.server, "tool": record.tool}
-    fields |= {key: value for key, value in (("chat", record.chat), ("user", record.user)) if value is not None}
+    fields |= {key: value for key, value in asdict(record.caller).items() if value is not None}
     fields |= {"ms": round(record.seconds * 1000), "outcome": record.outcome}
     fields |= {"sent": record.sent, "text": record.text, "media": record.media}
     if record.outcome in ("denied", "failed"):
@@ -103,13 +103,13 @@ def _quoted(value: object) -> str:
 
 
 class Span:
-    """A span that is being recorded, or nothing where OpenTelemetry is not installed."""
+    """A span that is being recorded; does nothing if none is."""
 
     def __init__(self, span: Any = None) -> None:
         self._span = span
 
     def end(self, outcome: str) -> None:
-        """Say how the call ended."""
+        """Set the outcome of the call."""
         if self._span is not None and outcome != "ok":
             self._span.set_attribute("error.type", outcome)
             self._span.set_status(_api().StatusCode.ERROR)
@@ -117,9 +117,9 @@ class Span:
 
 @contextmanager
 def start_span(server: str, tool: str) -> Iterator[Span]:
-    """Record a span around a call."""
+    """Record a span around a call, if the program has set up OpenTelemetry."""
     api = _api()
-    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):  # nobody records anything
+    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):  # nothing records spans
         yield Span()
         return
     attributes = {
@@ -130,7 +130,7 @@ def start_span(server: str, tool: str) -> Iterator[Span]:
     }
     tracer = api.get_tracer("mcp_bridge")
     kind = api.SpanKind.CLIENT
-    # What failed is in `error.type`; an exception's text could hold what a chat must not spread.
+    # `error.type` has the kind of failure; the text of an exception could hold private data.
     with tracer.start_as_current_span(
         f"tools/call {tool}", kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
     ) as span:

@@ -19,6 +19,9 @@ from ..text.cleaning import encodable
 from .options import UsageError
 from .report import Report
 
+_ANY_VALUE = "http://localhost"
+"""Stands for a variable that is not set here; valid in every place where a variable may be used."""
+
 
 def run(source: Path, config: Path, report: Report) -> None:
     """Write the servers of `source` into `config` and report on each.
@@ -60,8 +63,8 @@ class _Selection:
             self.skipped[name] = f"is in {self._config_name} already"
             return
         enabled = {**entry, "enabled": True} if _is_off(entry) else entry  # a disabled entry would not be checked
-        variables = _AnyVariable()
-        checked = parse_config({"mcp": {"servers": {name: enabled}}}, environ=variables)
+        variables = _Variables()
+        checked = parse_config({"mcp": {"servers": {name: enabled}}}, lookup=variables.lookup)
         text = json.dumps(entry, ensure_ascii=False)
         reason = checked.servers[0].error
         if not reason and encodable(text) != text:
@@ -80,18 +83,14 @@ def _is_off(entry: object) -> bool:
     return isinstance(entry, Mapping) and entry.get("enabled") is False
 
 
-class _AnyVariable(dict[str, str]):
-    """An environment in which everything is set: what is not set here may be set where the bot runs.
-
-    `unset` collects the variables that were asked for and are not set here.
-    """
+class _Variables:
+    """Looks up environment variables, and collects those that are not set here: they may be set where the bot runs."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.unset: list[str] = []
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def lookup(self, name: str) -> str:
         value = os.environ.get(name)
         if value is None and name not in ("PYTHON", *self.unset):
             self.unset.append(name)
-        return "http://localhost" if value is None else value  # right wherever a variable can stand
+        return _ANY_VALUE if value is None else value

@@ -1,4 +1,4 @@
-"""The owner's configuration: files -> checked, frozen values, with the place of every mistake. Never writes."""
+"""The owner's configuration: files are read into checked, frozen values, and each mistake is located. Never writes."""
 
 from .bridge_config import BridgeConfig as BridgeConfig
 from .bridge_config import load_config as load_config

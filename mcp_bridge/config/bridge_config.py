@@ -1,22 +1,22 @@
 """The owner's configuration: `config.toml` or an `mcpServers` JSON file -> `BridgeConfig`.
 
-A file that cannot be read raises `ConfigError` with file, line and column. A wrong
-entry is kept as a failed server with a message naming server, key, file and line, and
-costs its neighbours nothing. No file is ever written here.
+A file that cannot be read raises `ConfigError` with file, line and column. A wrong entry becomes a
+failed server whose message names key, file and line, and does not affect the other servers.
+No file is ever written here.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ..errors import ConfigError
 from ..text.cleaning import encodable
-from .mistakes import Source
+from .mistakes import Mistake, SourceLines
 from .reading import parse_toml, read_mcp_servers, read_text
 from .server_config import ServerConfig
 from .server_entry import parse_server
@@ -26,6 +26,7 @@ _KEYS = (
     *("max_tools", "max_spares", "schema_profile", "max_description_chars", "max_message_mib", "owners", "max_visible"),
     *("language", "import", "defaults", "servers", "config_version"),
 )
+_Choice = TypeVar("_Choice", bound=str)
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,13 @@ class BridgeConfig:
     max_description_chars: int = 1024
     max_message_mib: int = 16
     owners: tuple[str, ...] = ()
-    """Who may use `/mcp` and confirm calls, as `<platform>:<id>`; nobody unless stated."""
+    """Users who may use `/mcp` and confirm calls, as `<platform>:<id>`."""
     max_visible: int = 20
-    """How many tools a host shows in every prompt; it lets the model search for the others."""
+    """The number of tools that a host shows in every prompt; the model can search for the others."""
     language: Literal["zh", "en"] = "zh"
-    """What the bot itself says in a chat is said in this language."""
+    """The language of the bot's own messages in a chat."""
     enabled: bool = True
-    """What `[plugin]` says; only a bot heeds it."""
+    """`enabled` of `[plugin]`; used by bots only."""
     warnings: tuple[str, ...] = ()
     file: Path | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
@@ -54,8 +55,8 @@ class BridgeConfig:
 def load_config(path: str | Path, *, environ: Mapping[str, str] | None = None) -> BridgeConfig:
     """Read a configuration file; `.json` and `.jsonc` are taken as `mcpServers`.
 
-    `environ` stands in for the process environment in `${VAR}`. Raises `ConfigError` if the
-    file as a whole cannot be read, never for one bad entry.
+    `${VAR}` is looked up in `environ`, by default the environment of the process. Raises `ConfigError`
+    if the file as a whole cannot be read, never for one bad entry.
     """
     file = Path(path).expanduser().absolute()
     if file.suffix.lower() in (".json", ".jsonc"):
@@ -64,7 +65,7 @@ def load_config(path: str | Path, *, environ: Mapping[str, str] | None = None) -
     else:
         text = read_text(file)
         data = parse_toml(text, file)
-    return parse_config(data, file=file, text=text, environ=environ)
+    return parse_config(data, file=file, text=text, lookup=os.environ.get if environ is None else environ.get)
 
 
 def parse_config(
@@ -72,66 +73,76 @@ def parse_config(
     *,
     file: Path | None = None,
     text: str = "",
-    environ: Mapping[str, str] | None = None,
+    lookup: Callable[[str], str | None] = os.environ.get,
 ) -> BridgeConfig:
-    """Check a configuration that somebody else has parsed, a host for example.
+    """Check a configuration that is already parsed, by a host for example.
 
     `file` is where it came from: its folder is the servers' default working directory.
-    `text` lets messages give line numbers. Raises `ConfigError` if `mcp` or `mcp.servers`
-    is not a table.
+    `text` is its content, for line numbers in messages. `lookup` returns the value of an environment
+    variable, None if it is not set. Raises `ConfigError` if `mcp` or `mcp.servers` is not a table.
     """
     mcp = data.get("mcp", {})
     if not isinstance(mcp, Mapping) or not isinstance(mcp.get("servers", {}), Mapping):
         raise ConfigError("[mcp] and [mcp.servers.<name>] must be tables", file=str(file or ""))
     plugin = data.get("plugin")
     enabled = not (isinstance(plugin, Mapping) and plugin.get("enabled") is False)
-    checked = _Checker(mcp, file, text, environ).check()
-    place = f"{file.name}: " if file else ""
-    elsewhere = {key: value for key, value in data.items() if key != "mcp"}
-    warnings = (*(f"{place}{one}" for one in misplaced_servers(elsewhere)), *checked.warnings)
-    return replace(checked, enabled=enabled, warnings=warnings)
+    checker = _Checker(mcp, SourceLines(file, text), file, lookup)
+    checker.warn_of_misplaced_servers("", {key: value for key, value in data.items() if key != "mcp"})
+    return replace(checker.check(), enabled=enabled)
 
 
 class _Checker:
-    """Checks `[mcp]` and each server; wrong values of `[mcp]` fall back to their defaults."""
+    """Checks `[mcp]` and each server; a wrong value of `[mcp]` is replaced by the default, with a warning."""
 
-    def __init__(self, mcp: Mapping[str, Any], file: Path | None, text: str, environ: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, mcp: Mapping[str, Any], lines: SourceLines, file: Path | None, lookup: Callable[[str], str | None]
+    ) -> None:
         self._mcp = mcp
+        self._lines = lines
         self._file = file
-        self._own = Source(file, text)
-        self._environ = environ
+        self._base = file.parent if file else Path.cwd()
+        self._lookup = lookup
         self._warnings: list[str] = []
+
+    def warn_of_misplaced_servers(self, path: str, tables: Mapping[str, Any]) -> bool:
+        """Warn about servers in tables that other programs read and mcp-bridge ignores; return whether there are any.
+
+        Examples are `[mcpServers.a]`, `[mcp_servers.a]`, `[servers.a]` and `[a]`. `path` stands before the keys
+        of `tables`.
+        """
+        found = [(key, name) for key, table in tables.items() for name in _servers_in(table)]
+        for key, name in found:
+            self._warn(
+                f"{path}{key}.{name}" if name else f"{path}{key}", f"not read; write [mcp.servers.{name or key}]"
+            )
+        return bool(found)
 
     def check(self) -> BridgeConfig:
         for key in self._mcp:
-            if key not in _KEYS:
-                place = f"{self._file.name}: " if self._file else ""
-                if misplaced := [f"{place}mcp.{one}" for one in misplaced_servers({key: self._mcp[key]})]:
-                    self._warnings += misplaced
-                    continue
+            if key not in _KEYS and not self.warn_of_misplaced_servers("mcp.", {key: self._mcp[key]}):
                 near = difflib.get_close_matches(key, _KEYS, n=1)
                 self._warn(f"mcp.{key}", "unknown key" + (f", did you mean '{near[0]}'?" if near else ""))
-        base = self._file.parent if self._file else Path.cwd()
-        servers = [self._server(name, table, base, source) for name, table, source in self._tables(base)]
+        defaults = self._defaults()
+        servers = [self._server(name, table, defaults, lines) for name, table, lines in self._tables()]
         return BridgeConfig(
             servers=tuple(servers),
             max_tools=self._count("max_tools", 128, 1, 100_000),
             max_spares=self._count("max_spares", 4, 0, 1000),
-            schema_profile="strict" if self._choice("schema_profile", ("default", "strict")) == "strict" else "default",
+            schema_profile=self._choice("schema_profile", ("default", "strict")),
             max_description_chars=self._count("max_description_chars", 1024, 32, 100_000),
             max_message_mib=self._count("max_message_mib", 16, 1, 64),
             owners=self._owners(),
             max_visible=self._count("max_visible", 20, 0, 100_000),
-            language="en" if self._choice("language", ("zh", "en")) == "en" else "zh",
+            language=self._choice("language", ("zh", "en")),
             warnings=tuple(self._warnings),
             file=self._file,
             secrets=frozenset().union(*(server.secrets for server in servers)),
         )
 
-    def _tables(self, base: Path) -> Iterator[tuple[str, object, Source]]:
+    def _tables(self) -> Iterator[tuple[str, object, SourceLines]]:
         """Yield each server once: those of this file first, then the imported ones."""
         own = self._mcp.get("servers", {})
-        yield from ((name, table, self._own) for name, table in own.items())
+        yield from ((name, table, self._lines) for name, table in own.items())
         imports = self._mcp.get("import", [])
         imports = [imports] if isinstance(imports, str) else imports
         if not isinstance(imports, list) or not all(isinstance(one, str) for one in imports):
@@ -139,39 +150,47 @@ class _Checker:
             return
         seen = set(own)
         for name in imports:
-            file = base / Path(name).expanduser()
+            file = self._base / Path(name).expanduser()
             try:
                 found, text = read_mcp_servers(file)
             except ConfigError as error:
                 self._warn("mcp.import", error.message)
                 continue
-            source = Source(file, text)
-            yield from ((server, table, source) for server, table in found.items() if server not in seen)
+            lines = SourceLines(file, text)
+            yield from ((server, table, lines) for server, table in found.items() if server not in seen)
             seen |= set(found)
 
-    def _server(self, name: str, table: object, base: Path, source: Source) -> ServerConfig:
-        defaults = self._mcp.get("defaults", {})
-        if not isinstance(defaults, Mapping):
-            defaults = {}
-            self._warn("mcp.defaults", "must be a table; ignored")
+    def _server(self, name: str, table: object, defaults: Mapping[str, Any], lines: SourceLines) -> ServerConfig:
+        """Check one server, and put file and line before its warnings and its mistake."""
         if not name.strip() or encodable(name) != name:
-            config, key = ServerConfig(name=name, error="a server needs a name"), ""
+            config = ServerConfig(name=name, mistake=Mistake("entry", "", "a server needs a name"))
         else:
-            config, key = parse_server(name, table, base=base, expander=Expander(self._environ), defaults=defaults)
+            config = parse_server(name, table, base=self._base, expander=Expander(self._lookup), defaults=defaults)
         for warning in config.warnings:
-            self._warnings.append(f"{source.place(name, '')}server '{name}': {warning}")
-        if config.error:
-            top = re.split(r"[.\[]", key)[0]
-            if top in defaults and not (isinstance(table, Mapping) and top in table):
-                place = f"{self._file.name}: mcp.defaults." if self._file else "mcp.defaults."
-            else:
-                place = source.place(name, key)
-            subject = f"{key}: " if key else ""
-            config = replace(config, error=f"{place}{subject}{config.error}")
-        return config
+            self._warnings.append(f"{lines.place(name, '')}server '{name}': {warning}")
+        if (mistake := config.mistake) is None:
+            return config
+        top = mistake.top_key
+        if top in defaults and not (isinstance(table, Mapping) and top in table):
+            place = f"{self._place}mcp.defaults."
+        else:
+            place = lines.place(name, mistake.key)
+        subject = f"{mistake.key}: " if mistake.key else ""
+        return replace(config, mistake=replace(mistake, text=f"{place}{subject}{mistake.text}"))
+
+    def _defaults(self) -> Mapping[str, Any]:
+        defaults = self._mcp.get("defaults", {})
+        if isinstance(defaults, Mapping):
+            return defaults
+        self._warn("mcp.defaults", "must be a table; ignored")
+        return {}
+
+    @property
+    def _place(self) -> str:
+        return f"{self._file.name}: " if self._file else ""
 
     def _warn(self, key: str, message: str) -> None:
-        self._warnings.append(f"{self._file.name + ': ' if self._file else ''}{key}: {message}")
+        self._warnings.append(f"{self._place}{key}: {message}")
 
     def _count(self, key: str, default: int, least: int, most: int) -> int:
         value = self._mcp.get(key, default)
@@ -180,39 +199,35 @@ class _Checker:
             return default
         return value
 
-    def _choice(self, key: str, allowed: tuple[str, str]) -> str:
-        """Return the value of a key, the first that is allowed if it is none of them."""
+    def _choice(self, key: str, allowed: tuple[_Choice, _Choice]) -> _Choice:
+        """Return the value of a key, or the first allowed one with a warning."""
         value = self._mcp.get(key, allowed[0])
-        if value not in allowed:
-            self._warn(f"mcp.{key}", f"must be '{allowed[0]}' or '{allowed[1]}'; using '{allowed[0]}'")
-            return allowed[0]
-        return str(value)
+        for one in allowed:
+            if value == one:
+                return one
+        self._warn(f"mcp.{key}", f"must be '{allowed[0]}' or '{allowed[1]}'; using '{allowed[0]}'")
+        return allowed[0]
 
     def _owners(self) -> tuple[str, ...]:
         value = self._mcp.get("owners", [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            self._warn("mcp.owners", 'must be a list such as ["qq:10001"]; nobody is an owner')
+            self._warn("mcp.owners", 'must be a list such as ["qq:10001"]; there is no owner')
             return ()
         for one in value:
             if one.count(":") != 1 or not all(one.split(":")):
-                self._warn("mcp.owners", f"'{one}' is no user: write <platform>:<id>, such as 'qq:10001'")
+                self._warn("mcp.owners", f"'{one}' is not a user: write <platform>:<id>, such as 'qq:10001'")
         return tuple(value)
 
 
-def misplaced_servers(tables: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line that says where it belongs for each server in another table than `[mcp.servers.<name>]`.
-
-    Others write `[mcpServers.a]`, `[mcp_servers.a]`, `[servers.a]`, or `[a]`.
-    """
-    for key, value in tables.items():
-        if _is_server(value):
-            yield f"{key}: not read; write [mcp.servers.{key}]"
-        elif isinstance(value, Mapping):
-            inner = value.get("servers")
-            held = inner if isinstance(inner, Mapping) else value
-            for name in (name for name, one in held.items() if _is_server(one)):
-                yield f"{key}.{name}: not read; write [mcp.servers.{name}]"
+def _servers_in(table: object) -> Iterator[str]:
+    """Yield the names of the servers in a table, "" if the table itself describes a server."""
+    if _is_server(table):
+        yield ""
+    elif isinstance(table, Mapping):
+        inner = table.get("servers")
+        held = inner if isinstance(inner, Mapping) else table
+        yield from (name for name, value in held.items() if _is_server(value))
 
 
 def _is_server(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""The `command` of a stdio server: the words in it, and the program that they name."""
+"""Split the `command` of a stdio server into words, and name its program."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 import shlex
 
 LAUNCHERS = frozenset({"npx", "uvx", "uv", "pipx", "bunx", "docker", "podman"})
-"""Programs that may download the server first, and so take minutes the first time."""
+"""Programs that may download the server first, which can take minutes."""
 _ENDING = re.compile(r"\.(exe|cmd|bat|ps1)$", re.IGNORECASE)
 
 
 def command_words(command: str) -> list[str]:
-    """Split a command into words as a shell would, or at its blanks if its quotes do not match."""
+    """Split a command into words as a shell would, or at blanks if its quotes do not match."""
     try:
         return [word.strip('"') for word in shlex.split(command, posix=os.name != "nt")]
     except ValueError:

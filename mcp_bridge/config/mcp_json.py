@@ -1,8 +1,8 @@
-"""`mcpServers` files of other programs, put into the words of `config.toml`.
+"""Translate `mcpServers` files of other programs into tables of `config.toml`.
 
-Claude Desktop, Cursor, VS Code, Cherry Studio, AstrBot, Cline, Windsurf and their kin write
-the same things under different names. Here each entry becomes the table that its owner would
-have written in `config.toml`; whether that table is right is judged where all tables are.
+Claude Desktop, Cursor, VS Code, Cherry Studio, AstrBot, Cline, Windsurf and others use different names for
+the same settings. Each entry becomes the table that its owner would have written in `config.toml`; the
+result is checked where all tables are checked (server_entry.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .server_config import TRANSPORTS
 _ROOTS = ("mcpServers", "servers")
 _PROJECT_FOLDERS = (".vscode", ".cursor")
 _FLAGS = {"disabled": True, "isActive": False, "active": False, "enabled": False}
-"""The words for a switch, and the value that means off."""
+"""Keys that switch a server, each with the value that means off."""
 _ADDRESSES = ("url", "baseUrl", "serverUrl", "httpUrl")
 _TRANSPORT_WORDS = ("transport", "type", "transportType")
 _TRANSPORTS = {"stdio": "stdio", "local": "stdio", "sse": "sse", "http": "http", "streamablehttp": "http"}
@@ -28,10 +28,10 @@ _REGISTRIES = {
     **dict.fromkeys(("npx", "npm", "bunx", "bun"), "npm_config_registry"),
     **dict.fromkeys(("uvx", "uv"), "UV_DEFAULT_INDEX"),
 }
-"""Which variable tells a launcher where to download from."""
+"""The environment variable that sets a launcher's package registry."""
 _EXPANDED = ("command", "args", "cwd", "env", "url", "headers", "bearer", "ca_file")
 _OTHERS_OWN = frozenset(
-    # Looks, bookkeeping and consent of the other program: nothing of it makes a server run differently.
+    # Appearance, bookkeeping and consent of the other program; none of it changes how a server runs.
     """name id description autoApprove alwaysAllow disabledAutoApproveTools shouldConfig configSample searchKey
     provider providerUrl logoUrl iconUrl tags longRunning dxtVersion dxtPath reference gallery version dev
     installSource isTrusted $schema""".split()
@@ -43,10 +43,10 @@ _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?::-.*)?")
 def server_tables(data: object, file: Path) -> dict[str, Any]:
     """Return the servers of a parsed file by name, each as a table of `config.toml`.
 
-    An entry that is no object stays what it is. Raises `ConfigError` if the file holds no servers at all.
+    An entry that is not an object is returned unchanged. Raises `ConfigError` if the file holds no servers.
     """
     holder, key = _holder(data, file)
-    # VS Code takes `http` for "HTTP, else SSE", which here is the meaning of no transport at all.
+    # In VS Code `http` means "HTTP, else SSE", which here is the default without a transport.
     translator = _Translator(file, inputs=holder.get("inputs"), http_or_sse=key == "servers")
     tables: dict[str, Any] = {}
     for name, entry in _entries(holder[key]):
@@ -57,7 +57,7 @@ def server_tables(data: object, file: Path) -> dict[str, Any]:
 
 
 def _holder(data: object, file: Path) -> tuple[Mapping[str, Any], str]:
-    """Return the object that has the servers and the key it has them under."""
+    """Return the object that holds the servers, and their key in it."""
     if isinstance(data, list):
         return {"mcpServers": data}, "mcpServers"
     # VS Code's settings.json has them one level down.
@@ -81,7 +81,7 @@ def _entries(servers: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any]
 
 
 def _shown_name(entry: Any) -> str | None:
-    """Return the name of an entry of Cherry Studio, which keeps its servers under random keys."""
+    """Return the name inside an entry of Cherry Studio, which keeps its servers under random keys."""
     if not isinstance(entry, Mapping) or "isActive" not in entry:
         return None
     name = entry.get("name")
@@ -117,7 +117,7 @@ class _Translator:
         return table
 
     def _place(self, table: dict[str, Any]) -> None:
-        """Settle address, program and transport; empty text in their place means there is none."""
+        """Set url, command and transport; an empty string counts as not given."""
         addresses = [table.pop(key) for key in _ADDRESSES if key in table]
         stated = [table.pop(key) for key in _TRANSPORT_WORDS if key in table]
         if table.get("command") == "":
@@ -133,7 +133,7 @@ class _Translator:
                 table["transport"] = word
 
     def _choose_tools(self, table: dict[str, Any]) -> None:
-        """Make rules of lists: of tools to offer, and of tools that were switched off."""
+        """Turn the lists of enabled and of disabled tools into rules."""
         rules = table.get("tools", {})
         if isinstance(rules, list):
             rules = {"allow": rules}
@@ -151,7 +151,7 @@ class _Translator:
             table["env"] = {variable: address, **env}
 
     def _set_folder(self, table: dict[str, Any]) -> None:
-        """Tell where a program runs: beside the file that names it, or in the project's folder."""
+        """Set the working directory: relative to the file, or the folder of the project."""
         cwd = table.get("cwd")
         if cwd is None and self._workspace and "command" in table:
             table["cwd"] = str(self._workspace)
@@ -160,7 +160,7 @@ class _Translator:
             table["cwd"] = cwd if whole else str(self._folder / cwd)
 
     def _switch(self, table: dict[str, Any]) -> None:
-        """Make one `enabled = false` of all the words for it; a value that is no switch is kept to be told."""
+        """Combine all switches into `enabled`; a value of the wrong type is kept, to be reported later."""
         flags = {key: table.pop(key) for key in _FLAGS if key in table}
         wrong = [value for value in flags.values() if not isinstance(value, bool)]
         if wrong:
@@ -176,10 +176,10 @@ class _Translator:
         return [self._expand(item) for item in value] if isinstance(value, list) else value
 
     def _replacement(self, match: re.Match[str]) -> str:
-        """Return what an editor's placeholder is here.
+        """Return the counterpart of an editor's placeholder.
 
-        What only an editor can know, such as the answer to a question, is asked of the environment:
-        `${input:api-key}` becomes `${INPUT_API_KEY}`, which fails its server as long as it is not set.
+        Values that only the editor knows, such as the answer to a prompt, are looked up in the environment:
+        `${input:api-key}` becomes `${INPUT_API_KEY}`, and the server fails as long as that is not set.
         """
         kind, name, word = match.groups()
         if kind == "env" and _ENV_NAME.fullmatch(name):

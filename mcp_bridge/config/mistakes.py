@@ -1,4 +1,4 @@
-"""Mistakes in a configuration: what is wrong, where it stands, and which word was probably meant."""
+"""Mistakes in a configuration: what is wrong, in which line, and which key was probably meant."""
 
 from __future__ import annotations
 
@@ -6,27 +6,48 @@ import difflib
 import re
 import shlex
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 BACKSLASH_HINT = "write Windows paths in single quotes ('C:\\dir\\x.exe') or double each backslash"
 JSON_HINT = "double each backslash of Windows paths (C:\\\\dir), or write / instead"
-# In double quotes, and in JSON, a backslash with a t is a tab, with an n a line end.
+# In double quotes, as in JSON, \t is a tab and \n a line end.
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Why a server entry cannot be used."""
+
+    kind: Literal["entry", "variable", "target", "impossible"]
+    """`entry`: a value that cannot be read. `variable`: an environment variable that is not set. `target`: neither
+    command nor url. `impossible`: the whole entry was read, but a value in it can never work.
+    """
+    key: str
+    """The path inside the entry (`env.PORT`), "" if the entry as a whole is wrong."""
+    text: str
+    """The message for the owner."""
+    variable: str = ""
+    """The name of the variable, for the kind `variable`."""
+
+    @property
+    def top_key(self) -> str:
+        """The key of the entry that `key` belongs to: `env` for `env.PORT`."""
+        return self.key.partition(".")[0].partition("[")[0]
 
 
 class EntryError(Exception):
-    """What is wrong with an entry; `key` is the path inside it (`env.PORT`)."""
+    """Raised when a value of an entry cannot be read; stops reading the entry."""
 
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
-
-
-class NoTarget(EntryError):
-    """The entry names neither program nor address."""
+    def __init__(
+        self, key: str, text: str, *, kind: Literal["entry", "variable", "target"] = "entry", variable: str = ""
+    ) -> None:
+        super().__init__(text)
+        self.mistake = Mistake(kind, key, text, variable)
 
 
-def kind(value: object) -> str:
-    """Return what a value of the file is called: `a list`."""
+def type_name(value: object) -> str:
+    """Return the type of a value in the owner's words: `a list`."""
     if value is None:
         return "null"
     names = {"dict": "a table", "list": "a list", "str": "a string", "bool": "true/false", "int": "a number"}
@@ -42,18 +63,18 @@ _OTHER_WORDS = {
     **dict.fromkeys(("workdir", "workingdirectory", "working_dir", "directory"), "cwd"),
     **dict.fromkeys(("arguments", "argv"), "args"),
 }
-"""What other programs call our keys, in lower case."""
+"""Keys of other programs, in lower case, with ours for the same thing."""
 _FOREIGN = {
     "timeout": "; the limit of a call is call_timeout",
     "envFile": "; name the variables in env",
     "autoApprove": "",
     "alwaysAllow": "",
 }
-"""What other programs have in their files, and what to write instead."""
+"""Keys of other programs that have no counterpart here, with what to write instead, if anything."""
 
 
 def odd_keys(given: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return a warning for each key that is none of the known ones, with the one that was meant perhaps."""
+    """Return a warning for each unknown key, with the known key that was probably meant."""
     keys = (*known, *ALIASES)
     warnings: list[str] = []
     for key in given:
@@ -68,24 +89,24 @@ def odd_keys(given: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def as_words(text: str) -> list[str]:
-    """Return the arguments that somebody has written as one text."""
+    """Split arguments that were written as one string."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
-    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""  # backslashes are of Windows' paths
+    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""  # a backslash belongs to a Windows path
     try:
         return list(lexer)
     except ValueError:
         return text.split()
 
 
-class Source:
-    """The file that a server comes from, to tell where in it a mistake stands."""
+class SourceLines:
+    """The lines of a configuration file, to name the line of a mistake."""
 
     def __init__(self, file: Path | None, text: str) -> None:
         self._file = file
         self._lines = text.splitlines()
 
     def place(self, server: str, key: str) -> str:
-        """Return `config.toml:12: ` for a key of a server, or as much of it as is known."""
+        """Return `config.toml:12: ` for a key of a server; without the line or "" where that is unknown."""
         if self._file is None:
             return ""
         line = _line_of(self._lines, server, key)
@@ -93,9 +114,9 @@ class Source:
 
 
 def _line_of(lines: list[str], server: str, key: str) -> int | None:
-    """Return the line, from 1, where a key of a server stands, else where the server begins.
+    """Return the line, from 1, of a key of a server, or of the server's first line if the key is not found.
 
-    TOML readers give no positions for values; this finds the usual ways of writing them.
+    TOML readers give no positions of values, so the lines are searched for the usual spellings.
     """
     name = re.escape(server)
     any_quotes = f"(?:{name}|\"{name}\"|'{name}')"

@@ -1,4 +1,4 @@
-"""Read configuration files as text, TOML or JSON with comments; every failure is a `ConfigError` with its place."""
+"""Read configuration files as text, TOML, or JSON with comments. Every failure is a `ConfigError` with its place."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from . import reading
 from .mcp_json import server_tables
 from .mistakes import BACKSLASH_HINT, JSON_HINT
 
 MAX_FILE_BYTES = 4 * 2**20
-"""A configuration larger than this is somebody's mistake, not a configuration."""
+"""A larger file was probably named by mistake."""
 _POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def read_mcp_servers(file: Path) -> tuple[dict[str, Any], str]:
     """Return the unchecked servers of an `mcpServers` file and its text. Raises `ConfigError`.
 
-    The servers are tables as `config.toml` would have them, whatever program wrote the file.
+    Each server is a table in the form of `config.toml`, whichever program wrote the file.
     """
     text = read_text(file)
     try:
-        return server_tables(reading.loads(text), file), text
+        return server_tables(loads(text), file), text
     except json.JSONDecodeError as error:
         hint = f"; {JSON_HINT}" if "escape" in error.msg else ""
         raise ConfigError(error.msg + hint, file=str(file), line=error.lineno, column=error.colno) from error
@@ -57,14 +56,14 @@ def read_text(file: Path) -> str:
 def parse_toml(text: str, file: Path) -> dict[str, Any]:
     """Return the data of a `config.toml`; `file` is named in errors. Raises `ConfigError`."""
     try:
-        # Inside a bot there may be the standard library alone (Python >= 3.11).
+        # A bot may have the standard library only (Python >= 3.11).
         toml = import_module("tomli" if find_spec("tomli") else "tomllib")
     except ImportError:
         raise ConfigError("reading it needs the package tomli on Python 3.10", file=str(file)) from None
     try:
         parsed: dict[str, Any] = toml.loads(text)
         return parsed
-    except ValueError as error:  # TOMLDecodeError of either
+    except ValueError as error:  # TOMLDecodeError of either module
         place = _POSITION.search(str(error))
         message = _POSITION.sub("", str(error)).strip()
         line, column = (int(place.group(1)), int(place.group(2))) if place else (len(text.splitlines()), 1)
@@ -76,8 +75,8 @@ def parse_toml(text: str, file: Path) -> dict[str, Any]:
         raise ConfigError("is nested too deeply", file=str(file)) from error
 
 
-# A string is matched first, so that what looks like a comment or a comma inside it stays. What is not
-# ended is matched to the end, so that it is looked at only once.
+# Strings are matched first, so that comments and commas inside them are kept. An unterminated string or
+# comment matches up to the end, so that the text is scanned only once.
 _STRING = r'"(?:[^"\\\n]|\\.)*"?'
 _COMMENT = re.compile(rf"{_STRING}|(?P<out>//[^\n]*|/\*(?:.*?\*/|.*))", re.DOTALL)
 _COMMA = re.compile(rf"{_STRING}|(?P<out>,)(?=\s*[\]}}])", re.DOTALL)
@@ -85,7 +84,7 @@ _VISIBLE = re.compile(r"\S")
 
 
 def loads(text: str) -> object:
-    """Return the value of the text; of a name given twice the last value counts.
+    """Return the value of JSON with comments and trailing commas; the last of duplicate names counts.
 
     Raises `json.JSONDecodeError` with line and column, or `RecursionError` for text nested too deeply.
     """

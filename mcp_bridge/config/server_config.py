@@ -1,4 +1,4 @@
-"""One server of the configuration, as a value."""
+"""One server of the configuration, as a frozen value."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from typing import Any, Literal
 from ..aio import Deadline
 from ..text import redaction
 from .command import LAUNCHERS, program_name
+from .mistakes import Mistake
 
 MAX_CALL_FACTOR = 10
 """Default of `max_call_time`, in multiples of `call_timeout`."""
 
 Transport = Literal["stdio", "http", "sse", "auto"]
+"""`auto`: streamable HTTP, or SSE where the server answers that with 404 or 405."""
+SessionStrategy = Literal["fresh", "shared", "chat"]
+SESSION_STRATEGIES: tuple[SessionStrategy, ...] = ("fresh", "shared", "chat")
+Elicitation = Literal["decline", "defaults"]
+ELICITATIONS: tuple[Elicitation, ...] = ("decline", "defaults")
 TRANSPORTS: Mapping[str, Transport] = {
     "stdio": "stdio",
     "sse": "sse",
@@ -23,15 +29,15 @@ TRANSPORTS: Mapping[str, Transport] = {
     "streamable-http": "http",
     "streamableHttp": "http",
 }
-
-
+"""The spellings of `transport`, each with the transport that it means."""
 Visibility = Literal["visible", "deferred", "hidden"]
-"""Shown in every prompt; found by the model when it searches; not offered at all."""
+"""Shown in every prompt; found by the model's tool search; not offered."""
+VISIBILITIES: tuple[Visibility, ...] = ("visible", "deferred", "hidden")
 
 
 @dataclass(frozen=True)
 class Rate:
-    """So many calls within so many seconds."""
+    """At most `calls` calls in `seconds` seconds."""
 
     calls: int
     seconds: float
@@ -39,7 +45,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class RateLimits:
-    """How often a server may be called in one chat, and by one user. None: without limit."""
+    """How often a server may be called in one chat, and by one user; None means without limit."""
 
     chat: Rate | None = None
     user: Rate | None = None
@@ -47,7 +53,7 @@ class RateLimits:
 
 @dataclass(frozen=True)
 class ToolSettings:
-    """What the owner says of one tool; None where it is as all tools of its server are."""
+    """The owner's settings for one tool; None where those of the server apply."""
 
     description: str | None = None
     call_timeout: float | None = None
@@ -63,17 +69,8 @@ class ToolRules:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """What kind of mistake makes an entry unusable, and the key or the variable that it is about."""
-
-    kind: Literal["entry", "variable", "target", "impossible"]
-    """`target`: neither program nor address. `impossible`: all of the entry is read, and cannot work."""
-    name: str
-
-
-@dataclass(frozen=True)
 class ServerConfig:
-    """A checked server entry. Times are in seconds; `error` is set if it cannot be used."""
+    """A checked server entry. Times are in seconds."""
 
     name: str
     enabled: bool = True
@@ -89,7 +86,7 @@ class ServerConfig:
     verify: bool = True
     ca_file: str | None = None
     sse_prefix: str = ""
-    session: Literal["fresh", "shared", "chat"] = "fresh"
+    session: SessionStrategy = "fresh"
     warm: int = 1
     idle_timeout: float = 300.0
     max_sessions: int = 8
@@ -103,24 +100,34 @@ class ServerConfig:
     users: tuple[str, ...] | None = None
     rate: RateLimits = field(default_factory=RateLimits)
     confirm: tuple[str, ...] = ()
-    """Globs as in `tools`: calls that the owner has to allow, one by one."""
+    """Globs as in `tools`: each call of such a tool needs the owner's consent."""
     confirm_timeout: float = 60.0
     visible: tuple[str, ...] | None = None
     override: Mapping[str, ToolSettings] = field(default_factory=dict)
     send_media: bool = False
     roots: tuple[str, ...] | None = None
-    elicitation: Literal["decline", "defaults"] = "decline"
+    elicitation: Elicitation = "decline"
     pin: bool = False
     reopen: bool = True
-    """Whether a new session follows a kept one that its server has ended. For programs: no key of the file."""
-    error: str | None = None
-    fault: Fault | None = None
+    """Whether a kept session is replaced when its server ends it. Set by programs; not a key of the file."""
+    mistake: Mistake | None = None
+    """Why the entry cannot be used; nothing of it is started then."""
     warnings: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
-    """The environment variables that the entry names."""
+    """The environment variables that the entry refers to."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    identity: str = field(default="", repr=False)
-    """What makes it this server and no other, without a secret in it: names the stored catalogue."""
+    unexpanded: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The parts of the entry that identify the server, as written in the file and without secrets."""
+
+    @property
+    def error(self) -> str | None:
+        """The message of `mistake`, None if the entry can be used."""
+        return self.mistake.text if self.mistake else None
+
+    @property
+    def identity(self) -> str:
+        """A text that differs between servers and holds no secret; the key of the stored catalogue."""
+        return json.dumps([self.name, self.unexpanded, self.cwd], sort_keys=True, default=str)
 
     @property
     def uses_launcher(self) -> bool:
@@ -143,18 +150,21 @@ class ServerConfig:
         return Deadline(idle, max(total, own or 0))
 
     def limited_to(self, seconds: float) -> ServerConfig:
-        """Return this entry with a default of `max_call_time` that is not above `seconds`."""
+        """Return this entry with the default of `max_call_time` limited to `seconds`; a configured value is kept."""
         total = self.max_call_time or min(self.call_timeout * MAX_CALL_FACTOR, seconds)
         return replace(self, max_call_time=total)
 
     def settings(self, remote_name: str) -> ToolSettings:
-        """Return what the owner says of a tool, by the server's own name for it."""
+        """Return the owner's settings for a tool, which is given by the server's own name for it."""
         return self.override.get(remote_name, ToolSettings())
 
 
-def identity(raw: Mapping[str, Any], config: ServerConfig) -> str:
-    """Describe the unexpanded entry without values of `env` and `headers`, userinfo and query."""
-    kept: dict[str, Any] = {key: raw[key] for key in ("command", "args", "cwd", "transport") if key in raw}
-    kept |= {key: sorted(map(str, raw[key])) for key in ("env", "headers") if raw.get(key)}
-    kept["url"] = redaction.public_url(str(raw.get("url", "")))
-    return json.dumps([config.name, kept, config.cwd], sort_keys=True, default=str)
+def public_part(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of an unexpanded entry that identify its server and hold no secret.
+
+    Only the names of `env` and `headers` are kept, and the url without userinfo and query.
+    """
+    kept: dict[str, Any] = {key: entry[key] for key in ("command", "args", "cwd", "transport") if key in entry}
+    kept |= {key: sorted(map(str, entry[key])) for key in ("env", "headers") if entry.get(key)}
+    kept["url"] = redaction.public_url(str(entry.get("url", "")))
+    return kept

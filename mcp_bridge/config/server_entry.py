@@ -1,15 +1,14 @@
-"""A raw table of the configuration, checked into a `ServerConfig`.
+"""Turn the raw table of one server into a `ServerConfig`.
 
-A wrong table never raises: it becomes a `ServerConfig` whose `error` says what is
-wrong, so that it costs only itself.
+A wrong table never raises: it becomes a `ServerConfig` that carries a `Mistake`, so that the other
+servers are not affected.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,145 +17,119 @@ from .entry_values import (
     address_objection,
     header_objection,
     read_address,
+    read_boolean,
     read_callers,
+    read_count,
+    read_elicitation,
     read_globs,
+    read_inherit,
     read_overrides,
     read_patterns,
     read_rates,
+    read_rules,
     read_seconds,
+    read_session,
+    read_spare_count,
     read_token,
+    read_transport,
     token_objection,
 )
-from .mistakes import ALIASES, BACKSLASH_HINT, EntryError, NoTarget, as_words, kind, odd_keys
-from .server_config import TRANSPORTS, Fault, RateLimits, ServerConfig, ToolRules, ToolSettings, Transport, identity
+from .mistakes import ALIASES, BACKSLASH_HINT, EntryError, Mistake, as_words, odd_keys, type_name
+from .server_config import ServerConfig, public_part
 from .variables import Expander, MissingVariable, near_references
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_INDEX = re.compile(r"\[\d+\]$")
 
 
 def parse_server(
     name: str, table: object, *, base: Path, expander: Expander, defaults: Mapping[str, Any] | None = None
-) -> tuple[ServerConfig, str]:
-    """Return the checked entry and the key that its error is about ("" if none).
+) -> ServerConfig:
+    """Return the checked entry; its `mistake` tells why it cannot be used, if it cannot.
 
     `base` is the folder of the configuration file, the default working directory.
     """
-    reader = _Reader(name, expander)
+    reader = EntryReader(name, expander)
     try:
         if not isinstance(table, Mapping):
-            raise EntryError("", f"must be a table, not {kind(table)}")
-        raw = {**(defaults or {}), **table}
-        config = reader.read(raw, base)
-        if (wrong := reader.impossible) is None:
-            return config, ""
-        return replace(config, error=str(wrong), fault=Fault("impossible", wrong.key)), wrong.key
-    except MissingVariable as missing:
-        message = f"{missing}; set it where the bot is started, or write ${{{missing.name}:-default}}"
-        return _failed(name, reader, message, Fault("variable", missing.name)), reader.key
-    except NoTarget as wrong:
-        return _failed(name, reader, str(wrong), Fault("target", wrong.key)), wrong.key
-    except EntryError as wrong:
-        return _failed(name, reader, str(wrong), Fault("entry", wrong.key)), wrong.key
+            raise EntryError("", f"must be a table, not {type_name(table)}")
+        return reader.read({**(defaults or {}), **table}, base)
+    except EntryError as error:
+        return ServerConfig(
+            name=name,
+            enabled=reader.enabled,
+            mistake=error.mistake,
+            warnings=tuple(reader.warnings),
+            secrets=reader.secrets(),
+        )
 
 
-def _failed(name: str, reader: _Reader, message: str, fault: Fault) -> ServerConfig:
-    return ServerConfig(
-        name=name,
-        enabled=reader.enabled,
-        error=message,
-        fault=fault,
-        warnings=tuple(reader.warnings),
-        secrets=reader.found_secrets(),
-    )
-
-
-class _Reader:
-    """Reads the keys of one entry; `key` is the one being read, for the error message."""
+class EntryReader:
+    """Reads the keys of one entry; collects warnings and secrets, which are kept if reading fails."""
 
     def __init__(self, name: str, expander: Expander) -> None:
         self.name = name
-        self.key = ""
         self.enabled = True
         self.warnings: list[str] = []
-        self.impossible: EntryError | None = None
-        """The first value that cannot be used although it is of the right kind."""
+        self._impossible: Mistake | None = None
+        """The first value of the right type that can never work."""
         self._expander = expander
         self._secrets: set[str] = set()
 
-    def read(self, raw: Mapping[str, Any], base: Path) -> ServerConfig:
-        values = {ALIASES.get(key, key): value for key, value in raw.items()}
+    def read(self, entry: Mapping[str, Any], base: Path) -> ServerConfig:
+        """Return the checked entry. Raises `EntryError` for a value that cannot be read."""
+        values = {ALIASES.get(key, key): value for key, value in entry.items()}
         self.warnings.extend(odd_keys(values, KEYS))
-        self.enabled = not self.boolean("disabled", values["disabled"]) if "disabled" in values else True
+        self.enabled = not read_boolean("disabled", values["disabled"]) if "disabled" in values else True
         if "enabled" in values:
-            self.enabled = self.boolean("enabled", values["enabled"])
-        if not self.enabled:  # its variables may be unset, its program gone: nothing else matters
+            self.enabled = read_boolean("enabled", values["enabled"])
+        if not self.enabled:  # nothing else is checked: its variables may be unset, its program missing
             return ServerConfig(name=self.name, enabled=False)
-        parsed: dict[str, Any] = {}
-        for key, value in values.items():
-            if key in _PARSERS and value is not None:
-                self.key = key
-                parsed[key] = _PARSERS[key](self, key, value)
-        self._place(parsed)
-        parsed.setdefault("cwd", str(base))
-        parsed["cwd"] = str(base / parsed["cwd"])
-        if parsed.get("ca_file"):
-            parsed["ca_file"] = str(base / parsed["ca_file"])
-        if "roots" in parsed:
-            parsed["roots"] = tuple(p if "://" in p else (base / p).absolute().as_uri() for p in parsed["roots"])
-        names = tuple(dict.fromkeys(self._expander.names))
-        config = ServerConfig(name=self.name, warnings=tuple(self.warnings), variables=names, **parsed)
-        return replace(config, secrets=self.found_secrets(), identity=identity(values, config))
+        parsers = _parsers(self)
+        parsed: dict[str, Any] = {
+            key: parsers[key](key, value) for key, value in values.items() if key in parsers and value is not None
+        }
+        _settle_transport(parsed)
+        _resolve_paths(parsed, base)
+        return ServerConfig(
+            name=self.name,
+            mistake=self._impossible,
+            warnings=tuple(self.warnings),
+            variables=tuple(dict.fromkeys(self._expander.names)),
+            secrets=self.secrets(),
+            unexpanded=public_part(values),
+            **parsed,
+        )
 
-    def found_secrets(self) -> frozenset[str]:
+    def secrets(self) -> frozenset[str]:
+        """Return the secrets found so far."""
         return frozenset(filter(redaction.is_secret_value, self._secrets | self._expander.secrets))
 
-    def _place(self, parsed: dict[str, Any]) -> None:
-        """Decide the transport: exactly one of program and address, fitting what was stated."""
-        stated = parsed.get("transport")
-        if parsed.get("command") and parsed.get("url") and stated is None:
-            raise EntryError("url", "has both command and url; keep one of them")
-        if stated == "stdio" or (stated is None and not parsed.get("url")):
-            if not parsed.get("command"):
-                if parsed.get("url"):
-                    raise EntryError("transport", "is for programs, and there is a url; remove it")
-                raise NoTarget("command", "needs command or url")
-            parsed["transport"], parsed["url"] = "stdio", ""
-            head, *rest = parsed["command"]
-            parsed["command"], parsed["args"] = head, (*rest, *parsed.get("args", ()))
-        else:
-            if not parsed.get("url"):
-                raise EntryError("url", f"needs url for transport '{stated}'")
-            parsed["transport"], parsed["command"] = stated or "auto", ""
-
-    # One method per kind of value; each returns the checked value or raises EntryError.
-
-    def boolean(self, key: str, value: object) -> bool:
-        if not isinstance(value, bool):
-            raise EntryError(key, f"must be true or false, not {kind(value)}")
-        return value
+    # The readers of values that may refer to variables, hold secrets or call for a warning.
 
     def text(self, key: str, value: object) -> str:
         if not isinstance(value, str):
-            raise EntryError(key, f"must be a string, not {kind(value)}")
+            raise EntryError(key, f"must be a string, not {type_name(value)}")
         if "\0" in value:
             raise EntryError(key, "must not contain the character NUL")
         self.warnings.extend(f"{key}: {hint}" for hint in near_references(value))
-        return self._expander(value)
+        try:
+            return self._expander(value)
+        except MissingVariable as missing:
+            text = f"{missing}; set it where the bot is started, or write ${{{missing.name}:-default}}"
+            raise EntryError(_INDEX.sub("", key), text, kind="variable", variable=missing.name) from None
 
     def path(self, key: str, value: object) -> str:
-        """Return a path, or a program: a control character in it was a backslash once."""
+        """Read a path or a program."""
         text = self.text(key, value).strip()
-        if len(text) > 1 and text[0] == text[-1] == '"':  # as Windows' Explorer copies a path
+        if len(text) > 1 and text[0] == text[-1] == '"':  # Windows Explorer copies paths with quotes
             text = text[1:-1]
         if any(character in text for character in "\b\t\n\f\r"):
-            self._judge(key, f"contains a control character; {BACKSLASH_HINT}")
+            self._object(key, f"contains a control character; {BACKSLASH_HINT}")
         return text
 
-    def _judge(self, key: str, objection: str) -> None:
-        """Note why a value of the right kind cannot be used, "" if it can; the entry is read on."""
-        if objection and self.impossible is None:
-            self.impossible = EntryError(key, objection)
-
     def scalar(self, key: str, value: object) -> str:
-        """Return a number or a boolean as the text that a program expects (`true`, `8080`)."""
+        """Read a string, a number or a boolean as the text that a program expects (`true`, `8080`)."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, (int, float)):
@@ -173,18 +146,47 @@ class _Reader:
         if isinstance(value, str):
             raise EntryError(key, f"must be a list: write {key} = {json.dumps(as_words(value))}")
         if not isinstance(value, list):
-            raise EntryError(key, f"must be a list of strings, not {kind(value)}")
+            raise EntryError(key, f"must be a list of strings, not {type_name(value)}")
         words = tuple(self.scalar(f"{key}[{index}]", item) for index, item in enumerate(value))
         for index, word in enumerate(words):
             if _DRIVE.match(word):
                 self.path(f"{key}[{index}]", word)
         return words
 
-    def patterns(self, key: str, value: object) -> tuple[str, ...]:
-        return read_patterns(key, value)
+    def env(self, key: str, value: object) -> dict[str, str]:
+        variables: dict[str, str] = {}
+        for name, path, item in _flat_table(key, value):
+            variables[name] = text = self.scalar(path, item)
+            if not name or "=" in name or "\0" in name:
+                self._object(path, "is not a valid name of a variable")
+            if name in KEYS:
+                self.warnings.append(f"{path}: is a key of the server; write it above [mcp.servers.{self.name}.env]")
+            # A default written in the file is not secret; the value of a variable is noted by the expander.
+            if isinstance(item, str) and redaction.is_secret_name(name) and ":-" not in item:
+                self._secrets.add(text)
+        return variables
 
-    def globs(self, key: str, value: object) -> tuple[str, ...]:
-        return read_globs(key, value)
+    def headers(self, key: str, value: object) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        for name, path, item in _flat_table(key, value):
+            headers[name] = text = self.scalar(path, item)
+            self._secrets |= redaction.header_secrets(text.strip())
+            self._object(path, header_objection(name, text))
+        return headers
+
+    def address(self, key: str, value: object) -> str:
+        text = self.text(key, value)
+        self._secrets |= redaction.url_secrets(text.strip())
+        url = read_address(key, text)
+        self._object(key, address_objection(url))
+        return url
+
+    def token(self, key: str, value: object) -> str:
+        text = self.text(key, value)
+        token = read_token(text)
+        self._secrets |= {text.strip(), token}
+        self._object(key, token_objection(token))
+        return token
 
     def callers(self, key: str, value: object) -> tuple[str, ...]:
         return read_callers(key, value, self.warnings.append)
@@ -192,115 +194,89 @@ class _Reader:
     def roots(self, key: str, value: object) -> tuple[str, ...]:
         return tuple(self.text(key, path) for path in read_patterns(key, value))
 
-    def variables(self, key: str, value: object) -> dict[str, str]:
-        """Return `env` or `headers`: a flat table, its secrets noted."""
-        if not isinstance(value, Mapping):
-            raise EntryError(key, f"must be a table, not {kind(value)}")
-        checked: dict[str, str] = {}
-        for name, item in value.items():
-            self.key = path = f"{key}.{name}"
-            if isinstance(item, (Mapping, list)) or item is None:
-                raise EntryError(path, f"must be a string, a number or true/false, not {kind(item)}")
-            checked[str(name)] = text = self.scalar(path, item)
-            if key == "headers":
-                self._secrets |= redaction.header_secrets(text.strip())
-                self._judge(path, header_objection(str(name), text))
-                continue
-            if not name or "=" in str(name) or "\0" in str(name):
-                self._judge(path, "is no name of a variable")
-            if name in KEYS:
-                self.warnings.append(f"{path}: is a key of the server; write it above [mcp.servers.{self.name}.env]")
-            if isinstance(item, str) and redaction.is_secret_name(str(name)):
-                # A default written in the file is no secret: what was set is remembered already.
-                self._secrets |= set() if ":-" in item else {text}
-        return checked
-
-    def inherit(self, key: str, value: object) -> bool | tuple[str, ...]:
-        return value if isinstance(value, bool) else self.patterns(key, value)
-
-    def address(self, key: str, value: object) -> str:
-        text = self.text(key, value)
-        self._secrets |= redaction.url_secrets(text.strip())
-        url = read_address(key, text)
-        self._judge(key, address_objection(url))
-        return url
-
-    def token(self, key: str, value: object) -> str:
-        text = self.text(key, value)
-        self._secrets.add(text.strip())
-        token = read_token(text)
-        self._secrets.add(token)
-        self._judge(key, token_objection(token))
-        return token
-
-    def seconds(self, key: str, value: object) -> float:
-        return read_seconds(key, value)
-
-    def rates(self, key: str, value: object) -> RateLimits:
-        return read_rates(key, value)
-
-    def overrides(self, key: str, value: object) -> dict[str, ToolSettings]:
-        return read_overrides(key, value)
-
-    def count(self, key: str, value: object) -> int:
-        least = 0 if key == "warm" else 1
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise EntryError(key, f"must be a whole number, at least {least}")
-        return value
-
-    def transport(self, key: str, value: object) -> Transport:
-        if not isinstance(value, str) or value not in TRANSPORTS:
-            raise EntryError(key, f"must be one of {', '.join(TRANSPORTS)}")
-        return TRANSPORTS[value]
-
-    def choice(self, key: str, value: object) -> str:
-        allowed = _CHOICES[key]
-        if value not in allowed:
-            raise EntryError(key, f"must be one of {', '.join(allowed)}")
-        return str(value)
-
-    def rules(self, key: str, value: object) -> ToolRules:
-        if not isinstance(value, Mapping) or set(value) - {"allow", "deny"}:
-            raise EntryError(key, 'must be a table such as { allow = ["*"], deny = ["delete_*"] }')
-        return ToolRules(**{side: self.globs(f"{key}.{side}", globs) for side, globs in value.items()})
+    def _object(self, key: str, objection: str) -> None:
+        """Note why a value of the right type can never work, "" if it can; the rest is read nevertheless."""
+        if objection and self._impossible is None:
+            self._impossible = Mistake("impossible", key, objection)
 
 
-_DRIVE = re.compile(r"[A-Za-z]:")
-_CHOICES = {"session": ("fresh", "shared", "chat"), "elicitation": ("decline", "defaults")}
-_PARSERS: Mapping[str, Callable[[_Reader, str, object], object]] = {
-    "command": _Reader.command,
-    "args": _Reader.words,
-    "cwd": _Reader.path,
-    "env": _Reader.variables,
-    "inherit_env": _Reader.inherit,
-    "url": _Reader.address,
-    "transport": _Reader.transport,
-    "headers": _Reader.variables,
-    "bearer": _Reader.token,
-    "verify": _Reader.boolean,
-    "ca_file": _Reader.path,
-    "sse_prefix": _Reader.text,
-    "session": _Reader.choice,
-    "warm": _Reader.count,
-    "idle_timeout": _Reader.seconds,
-    "max_sessions": _Reader.count,
-    "connect_timeout": _Reader.seconds,
-    "first_start_timeout": _Reader.seconds,
-    "call_timeout": _Reader.seconds,
-    "max_call_time": _Reader.seconds,
-    "max_result_chars": _Reader.count,
-    "tools": _Reader.rules,
-    "chats": _Reader.callers,
-    "users": _Reader.callers,
-    "rate": _Reader.rates,
-    "confirm": _Reader.globs,
-    "confirm_timeout": _Reader.seconds,
-    "visible": _Reader.globs,
-    "override": _Reader.overrides,
-    "send_media": _Reader.boolean,
-    "roots": _Reader.roots,
-    "elicitation": _Reader.choice,
-    "pin": _Reader.boolean,
-}
-KEYS = (*_PARSERS, "enabled")
-"""Every key that a server's table can have, in the order in which people read them."""
+def _parsers(reader: EntryReader) -> dict[str, Callable[[str, object], object]]:
+    """Return the function that reads each key, in the order in which people write them."""
+    return {
+        "command": reader.command,
+        "args": reader.words,
+        "cwd": reader.path,
+        "env": reader.env,
+        "inherit_env": read_inherit,
+        "url": reader.address,
+        "transport": read_transport,
+        "headers": reader.headers,
+        "bearer": reader.token,
+        "verify": read_boolean,
+        "ca_file": reader.path,
+        "sse_prefix": reader.text,
+        "session": read_session,
+        "warm": read_spare_count,
+        "idle_timeout": read_seconds,
+        "max_sessions": read_count,
+        "connect_timeout": read_seconds,
+        "first_start_timeout": read_seconds,
+        "call_timeout": read_seconds,
+        "max_call_time": read_seconds,
+        "max_result_chars": read_count,
+        "tools": read_rules,
+        "chats": reader.callers,
+        "users": reader.callers,
+        "rate": read_rates,
+        "confirm": read_globs,
+        "confirm_timeout": read_seconds,
+        "visible": read_globs,
+        "override": read_overrides,
+        "send_media": read_boolean,
+        "roots": reader.roots,
+        "elicitation": read_elicitation,
+        "pin": read_boolean,
+    }
+
+
+KEYS = (*_parsers(EntryReader("", Expander())), "enabled")
+"""Every key of a server's table."""
+
+
+def _flat_table(key: str, value: object) -> Iterator[tuple[str, str, object]]:
+    """Yield name, path and value of each row of `env` or `headers`. Raises `EntryError` for a nested value."""
+    if not isinstance(value, Mapping):
+        raise EntryError(key, f"must be a table, not {type_name(value)}")
+    for name, item in value.items():
+        path = f"{key}.{name}"
+        if isinstance(item, (Mapping, list)) or item is None:
+            raise EntryError(path, f"must be a string, a number or true/false, not {type_name(item)}")
+        yield str(name), path, item
+
+
+def _settle_transport(parsed: dict[str, Any]) -> None:
+    """Set the transport, and check that exactly one of command and url is given and fits it."""
+    stated, url = parsed.get("transport"), parsed.get("url")
+    if parsed.get("command") and url and stated is None:
+        raise EntryError("url", "has both command and url; keep one of them")
+    if stated == "stdio" or (stated is None and not url):
+        if parsed.get("command"):
+            head, *rest = parsed["command"]
+            parsed.update(transport="stdio", url="", command=head, args=(*rest, *parsed.get("args", ())))
+        elif url:
+            raise EntryError("transport", "is for programs, and there is a url; remove it")
+        else:
+            raise EntryError("command", "needs command or url", kind="target")
+    elif url:
+        parsed.update(transport=stated or "auto", command="")
+    else:
+        raise EntryError("url", f"needs url for transport '{stated}'")
+
+
+def _resolve_paths(parsed: dict[str, Any], base: Path) -> None:
+    """Make paths absolute, taking `base` as the current folder, and turn roots into URIs."""
+    parsed["cwd"] = str(base / parsed.get("cwd", ""))
+    if parsed.get("ca_file"):
+        parsed["ca_file"] = str(base / parsed["ca_file"])
+    if "roots" in parsed:
+        parsed["roots"] = tuple(one if "://" in one else (base / one).absolute().as_uri() for one in parsed["roots"])

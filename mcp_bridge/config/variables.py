@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 
-# Editors' own files have `env:` before the name (Cursor, VS Code), and people copy from them.
+# Cursor and VS Code write `env:` before the name, and people copy from their files.
 _BEGIN = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-|\})")
 _NEAR = re.compile(
     r"\$\{(?:\s+([A-Za-z_]\w*)\s*|([A-Za-z_]\w*)\s+|([A-Za-z_]\w*)-[^}]*)\}"  # ${ A }, ${A-b}
-    r"|%([A-Z_][A-Z0-9_]{2,})%"  # of Windows' command line
+    r"|%([A-Z_][A-Z0-9_]{2,})%"  # Windows command line
 )
 _BRACE = re.compile(r"\$\{|\}")
 _MAX_NESTING = 20
-"""Defaults within defaults that are expanded."""
+"""Levels of defaults within defaults that are expanded."""
 _MAX_UNENDED = 3
-"""References without an end in one value, after which the rest of it is taken as it stands."""
+"""References without a closing brace after which the rest of a value is taken literally."""
 
 
 class MissingVariable(Exception):
-    """A variable that is neither set nor given a default; `name` is the variable's."""
+    """The variable `name` is not set, and the reference gives no default."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"environment variable {name} is not set")
@@ -29,24 +29,26 @@ class MissingVariable(Exception):
 
 
 class Expander:
-    """Expands references against one environment and remembers what came out of it.
+    """Expands references to variables, and collects their names and values.
 
-    `secrets` collects the value of every variable that was used: what somebody keeps
-    out of a file and in the environment is meant to stay unseen. Defaults written in
-    the file are not secret, nor is the path of the interpreter behind `${PYTHON}`.
+    `lookup` returns the value of a variable, None if it is not set.
     """
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._environ = os.environ if environ is None else environ
+    def __init__(self, lookup: Callable[[str], str | None] = os.environ.get) -> None:
+        self._lookup = lookup
         self.secrets: set[str] = set()
+        """The values of all variables used: they are kept in the environment so that they stay secret.
+
+        Defaults written in the file are not secret, nor is the path of the interpreter behind `${PYTHON}`.
+        """
         self.names: list[str] = []
-        """Every variable that was named, in the order in which they were."""
+        """The names of all variables referred to, in that order."""
 
     def __call__(self, text: str) -> str:
-        """Return the text with references and a leading `~` expanded; a default may hold references, too.
+        """Return the text with references and a leading `~` expanded, those inside defaults too.
 
-        A `$` that starts no `${NAME}` stays. Raises `MissingVariable` for a variable that
-        is not set; one that is set to nothing counts as set, but yields to a default.
+        A `$` that does not begin a reference is kept. An empty variable counts as set, but a default
+        takes precedence over it. Raises `MissingVariable`.
         """
         home = text == "~" or text.startswith(("~/", "~\\"))
         return self._expanded(os.path.expanduser(text) if home else text, _MAX_NESTING)
@@ -62,7 +64,7 @@ class Expander:
             elif (end := _closing(text, at)) is not None:
                 parts.append(self._value(begin[1], text[at:end], nesting))
                 at = end + 1
-            elif (unended := unended + 1) > _MAX_UNENDED:  # each one costs a look at all the rest
+            elif (unended := unended + 1) > _MAX_UNENDED:  # each costs a scan of the rest
                 parts.append(begin[0])
                 break
             else:
@@ -71,7 +73,7 @@ class Expander:
 
     def _value(self, name: str, default: str | None, nesting: int) -> str:
         self.names.append(name)
-        value = self._environ.get(name)
+        value = self._lookup(name)
         if value:
             self.secrets.add(value)
             return value
@@ -85,7 +87,7 @@ class Expander:
 
 
 def near_references(text: str) -> list[str]:
-    """Return a hint for each thing in a text that was meant as a reference, perhaps, and is none."""
+    """Return a hint for each part of a text that looks like a misspelt reference."""
     return [
         f"'{found[0]}' is taken as it stands; write ${{{name}}} or ${{{name}:-default}} for a variable"
         for found in _NEAR.finditer(text)
@@ -94,7 +96,7 @@ def near_references(text: str) -> list[str]:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Return where the brace is that ends a default; it may hold whole references."""
+    """Return the position of the brace that ends a default, past references inside it; None without one."""
     open_references = 0
     for found in _BRACE.finditer(text, start):
         if found[0] == "${":

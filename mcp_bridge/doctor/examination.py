@@ -93,20 +93,20 @@ class Examination:
             await self._pool.close()
 
     def _check_entry(self) -> None:
-        config, texts, fault = self.config, self._texts, self.config.fault
+        config, texts, mistake = self.config, self._texts, self.config.mistake
         if not config.enabled:
             self.passed("config", texts("disabled"), self._objection)
             return
         notices = [self._objection, *(texts("notice", message=warning) for warning in config.warnings)]
-        if config.error and (fault is None or fault.kind != "variable"):
-            failure = Failure("config", "target" if fault and fault.kind == "target" else "entry")
-            self._fail_by(failure, ServerUnavailable(config.error), *notices)
+        if mistake is not None and mistake.kind != "variable":
+            failure = Failure("config", "target" if mistake.kind == "target" else "entry")
+            self._fail_by(failure, ServerUnavailable(mistake.text), *notices)
         self.passed("config", texts("config"), texts.joined(notices))
 
     def _check_variables(self) -> None:
         config, texts = self.config, self._texts
-        if config.error and config.fault is not None:
-            self._fail("variables", "variable", message=config.error, name=config.fault.name)
+        if (mistake := config.mistake) is not None:  # of a variable: any other one has failed the entry
+            self._fail("variables", "variable", message=mistake.text, name=mistake.variable)
         if not config.variables:
             self.passed("variables", texts("variables.none"))
             return

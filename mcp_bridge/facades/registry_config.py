@@ -100,7 +100,7 @@ def _find(config_path: str | Path | None, workspace_root: str | Path) -> Path | 
 
 def _is_whole(server: ServerConfig) -> bool:
     """Tell whether an entry says all that it has to; whether its server can be started is another matter."""
-    return server.fault is not None and server.fault.kind == "impossible"
+    return server.mistake is not None and server.mistake.kind == "impossible"
 
 
 def _translated(entry: Any) -> Any:

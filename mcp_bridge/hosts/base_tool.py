@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
+from ..calls import ToolCaller
 from ..errors import BridgeError
 from ..tools.failure_text import failure_text, result_text
 from ..tools.names import sanitize
@@ -22,19 +23,6 @@ MAX_CALL_SECONDS = 120.0
 """Most that `max_call_time` is by default inside a bot: people in a chat do not wait longer."""
 Parameter = tuple[str, Any, str, bool, "list[Any] | None"]
 """A host's parameter: name, type, description, required, allowed values or None."""
-
-
-class Caller(Protocol):
-    """What a tool needs of a bridge: `Bridge` and `BridgeThread` both have it."""
-
-    async def call(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | str | None = None,
-        *,
-        chat: str | None = None,
-        user: str | None = None,
-    ) -> ToolResult: ...
 
 
 class BaseTool:
@@ -66,7 +54,7 @@ class BaseTool:
         return {"content": result.text}
 
 
-def create_mcp_tool_class(tool: Tool, bridge: Caller, base: type[Any] = BaseTool) -> type[Any]:
+def create_mcp_tool_class(tool: Tool, bridge: ToolCaller, base: type[Any] = BaseTool) -> type[Any]:
     """Return a subclass of `base` that calls `tool` through `bridge`, in a session of its own per call.
 
     A base that has a class method `flat_parameter(flat)` returning its 5-tuple knows four types of

@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..calls import ToolCaller
 from ..errors import BridgeError
 from ..tools.failure_text import failure_text, result_text
-from ..tools.result import ToolResult
 from ..tools.tool import Tool
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -24,14 +24,10 @@ MAX_ROUNDS = 10
 """How often in one turn the model may ask for tools before it must answer."""
 
 
-class Tools(Protocol):
-    """What a conversation needs of a bridge: `Bridge` and `BridgeThread` both have it."""
+class Tools(ToolCaller, Protocol):
+    """Lists tools and calls them, as `Bridge` and `BridgeThread` do."""
 
     def tools(self, chat: str | None = None, user: str | None = None) -> list[Tool]: ...
-
-    async def call(
-        self, name: str, arguments: str | None = None, *, chat: str | None = None, user: str | None = None
-    ) -> ToolResult: ...
 
 
 def function_definitions(tools: Iterable[Tool]) -> list[dict[str, Any]]:

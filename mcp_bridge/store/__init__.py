@@ -1,1 +1,1 @@
-"""Everything written to disk: the data folder and, on request, the owner's config.toml. Always whole files."""
+"""Everything written to disk: the data folder and, on request, the owner's config.toml. Files are written whole."""

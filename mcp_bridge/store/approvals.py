@@ -1,8 +1,8 @@
-"""What each server's tools were when they were first seen, or accepted by the owner.
+"""Records of each server's tools as they were first seen, or accepted by the owner.
 
-A server can change what a tool says or takes after somebody has looked at it. Each change
-is reported with the difference; with `pin = true` the tool is withheld until the owner has
-accepted it. Kept apart from the stored catalogue, and never treated as a cache.
+A server can change the description or the parameters of a tool after the owner has read them. Each
+change is reported with the difference; with `pin = true` the tool is withheld until the owner accepts
+it. The records are kept apart from the stored catalogue, because they are not a cache.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 SHOWN_CHARS = 200
-"""How much of an old and a new text a report shows, in characters."""
+"""Most characters of an old or new text in a report."""
 LEAD_CHARS = 40
-"""How much of what they have in common comes before their difference."""
+"""Characters shown before the first difference of two texts."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A tool that is not as it was accepted; `difference` says how, on one line."""
+    """A tool that differs from the accepted one; `difference` describes how, on one line."""
 
     tool: str
     difference: str
@@ -45,10 +45,10 @@ class Approvals:
         self._warned = False
 
     def review(self, config: ServerConfig, listing: Listing) -> tuple[Listing, list[Change]]:
-        """Return the tools that may be offered, and what has changed since the record.
+        """Return the tools that may be offered, and what has changed since they were recorded.
 
-        What is seen for the first time is recorded; without `pin` a change is recorded too,
-        so that it is reported once.
+        Tools seen for the first time are recorded. Without `pin` changes are recorded, too, so that each
+        is reported once.
         """
         accepted = self._load(config)
         if accepted is None:
@@ -65,21 +65,24 @@ class Approvals:
         return replace(listing, tools=kept), changes
 
     def withheld(self, config: ServerConfig, listing: Listing) -> list[Change]:
-        """Return which tools `review` would withhold; nothing is recorded."""
+        """Return the changes for which `review` would withhold tools; nothing is recorded."""
         accepted = self._load(config) if config.pin else None
         if accepted is None:
             return []
         return [change for tool in listing.tools if (change := _change(tool, accepted)) is not None]
 
     def accept(self, config: ServerConfig, listing: Listing, former: Mapping[str, Any] | None = None) -> list[Change]:
-        """Record a server's tools as they are now; return what that changes."""
+        """Record a server's tools as they are now; return the changes since the last record.
+
+        Tools in `former` that the server no longer lists are kept.
+        """
         before = self._load(config) or {}
         tools = {**(former or {}), **{tool.remote_name: _essence(tool) for tool in listing.tools}}
         stored = {"format": FORMAT, "server": config.name, "tools": tools}
         try:
             self._files.write(config, json_text.dumps(stored).encode())
         except OSError as error:
-            # Without `pin` only the report of a change is at stake, and the folder is warned of already.
+            # Without `pin` only the report of a change is lost, and the catalogue warns of the folder already.
             level = logging.DEBUG if self._warned or not config.pin else logging.WARNING
             logger.log(level, "the record of accepted tools cannot be written: %s", error.strerror or error)
             self._warned = self._warned or config.pin
@@ -95,12 +98,12 @@ class Approvals:
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             level = logging.WARNING if config.pin else logging.DEBUG
             logger.log(level, "the record of accepted tools of '%s' cannot be read: %s", config.name, error)
-        # An unreadable record of a pinned server accepts nothing, rather than everything.
+        # With `pin` an unreadable record means that nothing is accepted, not that everything is.
         return {} if config.pin else None
 
 
 def _essence(tool: RemoteTool) -> dict[str, Any]:
-    """Return what a model is told of a tool and what it takes."""
+    """Return the parts of a tool that a model relies on."""
     essence: dict[str, Any] = json_text.plain(
         {"description": tool.description, "inputSchema": tool.input_schema, "annotations": tool.annotations}
     )
@@ -118,7 +121,7 @@ def _change(tool: RemoteTool, accepted: Mapping[str, Any]) -> Change | None:
 
 
 def _difference(before: Any, now: Any) -> str:
-    """Show an old and a new value from a little before the place where they begin to differ."""
+    """Show an old and a new value from a little before their first difference."""
     old, new = _text(before), _text(now)
     same = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     skipped = same - LEAD_CHARS if max(len(old), len(new)) > SHOWN_CHARS else 0

@@ -1,4 +1,4 @@
-"""Files of the data folder: at every moment each is the old one or the new one, also on a full disk."""
+"""Write whole files: a reader or a crash sees the old content or the new, also on a full disk."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ import tempfile
 from pathlib import Path
 
 PREFIX = ".new-"
-"""What a file is called before it is whole."""
+"""Begins the name of a file that is not finished."""
 LEFT_SECONDS = 3600.0
-"""A file that has been unfinished for so long belongs to a program that was killed."""
+"""Age after which an unfinished file is taken to belong to a program that was killed."""
 
 
-def write_whole(file: Path, data: bytes) -> None:
-    """Put `data` in place of `file`. Raises `OSError`; the file is then as it was."""
+def write_whole(file: Path, data: bytes, *, like: os.stat_result | None = None) -> None:
+    """Replace the content of `file`, or create it. Raises `OSError`; the file is then as it was.
+
+    The file is readable by its owner only, unless `like` gives other permissions and, where the system
+    allows it, another owner. With `like` the data is on the disk when this returns: the owner's own files
+    cannot be made anew, as those of the data folder can.
+    """
     with contextlib.ExitStack() as cleanup:
-        os.replace(_unfinished(file, data, cleanup), file)
+        unfinished = _unfinished(file, data, cleanup, sync=like is not None)
+        if like is not None:
+            _copy_permissions(unfinished, like)
+        os.replace(unfinished, file)
 
 
 def create_whole(file: Path, data: bytes) -> None:
-    """Write a file unless there is one, whoever creates it at the same time. Raises `OSError`."""
+    """Write a file unless it exists, even if another process creates it at the same time. Raises `OSError`."""
     with contextlib.ExitStack() as cleanup:
         unfinished = _unfinished(file, data, cleanup)
         try:
@@ -34,40 +42,28 @@ def create_whole(file: Path, data: bytes) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove what killed programs have left unfinished in a folder."""
+    """Remove the unfinished files of killed programs from a folder."""
     for left in folder.glob(PREFIX + "*"):
         with contextlib.suppress(OSError):
             if folder.stat().st_mtime - left.stat().st_mtime > LEFT_SECONDS:
                 left.unlink()
 
 
-def _unfinished(file: Path, data: bytes, cleanup: contextlib.ExitStack) -> Path:
-    """Write the data beside the file; what is still there at the end is removed."""
+def _unfinished(file: Path, data: bytes, cleanup: contextlib.ExitStack, *, sync: bool = False) -> Path:
+    """Write the data to a new file in the same folder; `cleanup` removes it if it is still there."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=PREFIX)
     unfinished = Path(name)
     cleanup.callback(unfinished.unlink, missing_ok=True)
     with open(handle, "wb") as stream:
         stream.write(data)
+        if sync:
+            stream.flush()
+            os.fsync(stream.fileno())
     return unfinished
 
 
-def replace_file(file: Path, data: bytes, *, like: os.stat_result) -> None:
-    """Put `data` in place of `file`, with the permissions and, where possible, the owner of `like`.
-
-    Raises `OSError`; the file is then as it was and nothing is left beside it.
-    """
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if hasattr(os, "chown"):
-            with contextlib.suppress(OSError):  # only root may give files away
-                os.chown(temporary, like.st_uid, like.st_gid)
-        os.chmod(temporary, stat.S_IMODE(like.st_mode) & 0o777 | stat.S_IRUSR | stat.S_IWUSR)
-        os.replace(temporary, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+def _copy_permissions(file: Path, like: os.stat_result) -> None:
+    if hasattr(os, "chown"):
+        with contextlib.suppress(OSError):  # only root may give files away
+            os.chown(file, like.st_uid, like.st_gid)
+    os.chmod(file, stat.S_IMODE(like.st_mode) & 0o777 | stat.S_IRUSR | stat.S_IWUSR)

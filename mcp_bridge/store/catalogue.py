@@ -1,9 +1,8 @@
-"""The stored catalogue: what discovery found, kept on disk for the next start.
+"""The stored catalogue: the tools that each server listed, kept on disk for the next start.
 
-One file per server entry, named by an HMAC over the entry without its secrets, with a
-random salt kept beside it: an edited entry finds no old tools, a stranger learns nothing
-from the names, and two bots that share the folder do not disturb each other. Whatever
-cannot be read is ignored; whatever cannot be written costs a warning.
+One file per server entry (see entry_files.py), so that an edited entry finds no old tools, and two bots
+that share the folder do not disturb each other. A file that cannot be read is ignored; one that cannot be
+written costs a warning.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ FORMAT = 1
 
 
 class StoredCatalogues:
-    """The stored listings of one data folder."""
+    """The stored tool lists of one data folder."""
 
     def __init__(self, data_dir: Path) -> None:
         self._files = EntryFiles(data_dir / "catalogue")
         self._warned = False
 
     def load(self, config: ServerConfig) -> Listing | None:
-        """Return what was stored for an entry, None if nothing usable was."""
+        """Return the stored tools of an entry, None if there are none that can be used."""
         try:
             stored = json.loads(self._files.read(config))
             if stored["format"] != FORMAT or stored["server"] != config.name:
@@ -43,7 +42,7 @@ class StoredCatalogues:
             return None
 
     def save(self, config: ServerConfig, listing: Listing) -> None:
-        """Store a listing."""
+        """Store the tools of an entry. A failure is logged, as a warning the first time."""
         tools = [tool.to_json() for tool in listing.tools]
         stored = {"format": FORMAT, "server": config.name, "tools": tools}
         try:

@@ -1,6 +1,6 @@
-"""The owner's `config.toml`, when it is changed on request: as a whole, or not at all.
+"""Add servers to the owner's `config.toml`: the file is replaced as a whole or left alone.
 
-Needs the package tomlkit, which MaiBot brings and which is an extra elsewhere.
+Needs the package tomlkit, which MaiBot installs and which is the extra `import` elsewhere.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from tomlkit.items import Item
 from ..config.bridge_config import parse_config
 from ..config.reading import parse_toml, read_text
 from ..errors import ConfigError
-from .atomic_file import replace_file
+from .atomic_file import write_whole
 
 NEW_FILE = "[plugin]\nenabled = true\n"
-"""What a `config.toml` that is made here begins with."""
+"""The beginning of a new `config.toml`."""
 _ENCODINGS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 class ConfigFile:
-    """The file as it was when this object was made. Raises `ConfigError` if it cannot be read."""
+    """A `config.toml` as it was when this object was created. Raises `ConfigError` if it cannot be read."""
 
     def __init__(self, file: Path) -> None:
         self.file = Path(os.path.realpath(os.path.expanduser(file)))
         self._text = read_text(self.file) if os.path.exists(self.file) else None
 
     def server_names(self) -> set[str]:
-        """Return the names of the servers that are there. Raises `ConfigError` if it is no TOML."""
+        """Return the names of its servers. Raises `ConfigError` if the file is not valid TOML."""
         if self._text is None:
             return set()
         data = parse_toml(self._text, self.file)
-        parse_config(data, file=self.file, text=self._text)  # refuses what is no table
+        parse_config(data, file=self.file, text=self._text)  # raises if [mcp] is not a table
         return set(data.get("mcp", {}).get("servers", {}))
 
     def add_servers(self, servers: Mapping[str, Mapping[str, Any]], *, private_as: Path) -> None:
-        """Write servers of new names into the file, and change nothing else of it.
+        """Add servers under new names, and change nothing else in the file.
 
-        A file that is made is as private as `private_as`. Raises `ConfigError`; the file is then as it was.
+        A new file gets the permissions of `private_as`. Raises `ConfigError`; the file is then as it was.
         """
         new = extended(NEW_FILE if self._text is None else self._text, servers, self.file)
         try:
@@ -62,29 +62,30 @@ class ConfigFile:
         status = (private_as if old is None else self.file).stat()
         if old is not None and not (status.st_mode & stat.S_IWUSR and os.access(self.file, os.W_OK)):
             raise ConfigError("is read-only; nothing was written", file=str(self.file))
-        replace_file(self.file, mark + new.encode(encoding), like=status)
+        write_whole(self.file, mark + new.encode(encoding), like=status)
 
 
 _LITERAL = re.compile(r"[^\x00-\x1f'\x7f]*\\[^\x00-\x1f'\x7f]*")
-"""Text that is easier to read in single quotes: it has backslashes, as Windows paths do."""
+"""Text with backslashes, such as a Windows path, which is easier to read in single quotes."""
 
 Servers = Mapping[str, Mapping[str, Any]]
 
 
 def extended(text: str, servers: Servers, file: Path) -> str:
-    """Return the text with the servers in it. Raises `ConfigError` if they cannot be added.
+    """Return the text with the servers added. Raises `ConfigError` if that is not possible.
 
-    `text` is the valid TOML of `file`, without a server of these names.
+    `text` is the valid TOML of `file` and has no servers of these names. The result is parsed again and
+    compared, so that nothing else can change.
     """
     wanted = copy.deepcopy(parse_toml(text, file))
     wanted.setdefault("mcp", {}).setdefault("servers", {}).update(servers)
-    for way in (_appended, _inserted):
+    for add in (_appended, _inserted):
         try:
-            new = way(text, servers)
+            new = add(text, servers)
             if parse_toml(new, file) == wanted:
                 return new
         except (ConfigError, TOMLKitError, ValueError, TypeError, LookupError, AttributeError):
-            continue  # ConfigError: the new text is no TOML; the others: tomlkit cannot do it
+            continue  # ConfigError: the new text is not valid TOML; the others come from tomlkit
     raise ConfigError(
         "nothing was written: write [mcp.servers] as tables of their own, then servers can be added", file=str(file)
     )
@@ -110,7 +111,7 @@ def _inserted(text: str, servers: Servers) -> str:
 
 
 def _item(value: Any) -> Item:
-    """Return a value as it is written, on one line."""
+    """Return a value as a TOML item on one line."""
     if isinstance(value, str) and _LITERAL.fullmatch(value):
         return tomlkit.string(value, literal=True)
     if isinstance(value, Mapping):

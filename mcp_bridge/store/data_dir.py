@@ -1,4 +1,4 @@
-"""Where data is kept: the data folder of this user, and of the bot that uses a configuration."""
+"""Find the data folder of this user, and that of the bot that uses a configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOTES = "bots.json"
 
 
 def default_data_dir() -> Path:
-    """Return where data is kept if nobody says: `MCP_BRIDGE_DATA_DIR`, else a per-user folder."""
+    """Return the default data folder: `MCP_BRIDGE_DATA_DIR`, else a folder of this user."""
     if stated := os.environ.get("MCP_BRIDGE_DATA_DIR"):
         return Path(stated).expanduser()
     if sys.platform == "win32":
@@ -24,7 +24,7 @@ def default_data_dir() -> Path:
 
 
 def note_bot(config_file: Path, data_dir: Path) -> None:
-    """Leave a note of where a bot keeps the data of its configuration, for the command line to find."""
+    """Record the data folder of a bot under its configuration, for the command line. Raises `OSError`."""
     notes, key = _notes(), os.path.realpath(config_file)
     if notes.get(key) != str(data_dir):
         file = default_data_dir() / _NOTES
@@ -33,7 +33,7 @@ def note_bot(config_file: Path, data_dir: Path) -> None:
 
 
 def bot_data_dir(config_file: Path | None) -> Path | None:
-    """Return where the bot with that configuration keeps its data, None if no bot has left a note."""
+    """Return the data folder of the bot with that configuration, None if no bot has recorded one."""
     folder = _notes().get(os.path.realpath(config_file)) if config_file else None
     return Path(folder) if folder and Path(folder).is_dir() else None
 

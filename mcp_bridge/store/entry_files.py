@@ -1,4 +1,4 @@
-"""One file for each server entry, named by an HMAC so that nothing can be learnt from the name."""
+"""One file per server entry, named by an HMAC with a random salt, so that the name reveals nothing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .atomic_file import clear, create_whole, write_whole
 
 SALT_BYTES = 32
 MAX_FILE_BYTES = 32 * 2**20
-"""A stored catalogue larger than this is not ours."""
+"""A larger file was not written by this program."""
 
 
 class EntryFiles:
-    """One file per server entry in a folder, named so that nobody learns the entry from it."""
+    """The files of one folder. The name is an HMAC over `ServerConfig.identity`, with a salt kept beside them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -26,14 +26,14 @@ class EntryFiles:
         self._cleared = False
 
     def read(self, config: ServerConfig) -> bytes:
-        """Return the entry's file. Raises `OSError`, also if it is too large to be ours."""
+        """Return the content of the entry's file. Raises `OSError`, also if it exceeds `MAX_FILE_BYTES`."""
         file = self._file(config)
         if file.stat().st_size > MAX_FILE_BYTES:
             raise OSError(f"{file} is too large")
         return file.read_bytes()
 
     def write(self, config: ServerConfig, data: bytes) -> None:
-        """Write the entry's file in one step: a reader or a crash never sees half of it. Raises `OSError`."""
+        """Write the entry's file; a reader or a crash never sees half of it. Raises `OSError`."""
         file = self._file(config)
         write_whole(file, data)
         if not self._cleared:
@@ -55,7 +55,7 @@ class EntryFiles:
 
 
 def _make_salt(file: Path) -> None:
-    """Make the salt unless another bot that starts at the same time has; put a new one in place of half of one.
+    """Create the salt, unless another bot does so at the same time; replace a salt that is incomplete.
 
     Raises `OSError`.
     """
@@ -65,14 +65,14 @@ def _make_salt(file: Path) -> None:
     successor = file.with_suffix(".new")
     create_whole(successor, secrets.token_bytes(SALT_BYTES))
     if _whole_salt(file) is None:
-        with contextlib.suppress(FileNotFoundError):  # another has put it there
+        with contextlib.suppress(FileNotFoundError):  # another bot has done so
             os.replace(successor, file)
     else:
         successor.unlink(missing_ok=True)
 
 
 def _whole_salt(file: Path) -> bytes | None:
-    """Return the salt, None if there is none or only half of one: whoever wrote it met a full disk."""
+    """Return the salt, None if it is missing or incomplete, as after a full disk."""
     try:
         salt = file.read_bytes()
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Untrusted text and JSON values: cleaned, masked, made plain. Knows no MCP."""
+"""Untrusted text and JSON values: cleaned, masked, reduced to plain types. Knows nothing of MCP."""

@@ -1,7 +1,7 @@
-"""Untrusted text from a server, made safe to show to a model or in a log.
+"""Make untrusted text from a server safe to show to a model or in a log.
 
-Two strengths: labels (names, descriptions) lose everything invisible; results lose
-only what can hijack a terminal or hide instructions, since their text is data.
+Labels (names, descriptions) lose everything invisible. The text of results is data: it loses only what can
+drive a terminal or hide instructions.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import unicodedata
 
 ANSI = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
-    r"|\x1b[\]X^_][^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)"  # OSC and the like with its text, such as a title;
-    r"|\x1bP[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # DCS, of several lines perhaps; without an end it hides nothing
+    r"|\x1b[\]X^_][^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)"  # OSC and its kind with their text, such as a title
+    r"|\x1bP[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # DCS, which may span lines; without an end it hides nothing
     r"|\x9b[0-?]*[ -/]*[@-~]"  # CSI in its one-character form
     r"|\x1b[ -/]*[0-~]"  # the other escapes of two or three characters
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[\s\x85\u2028\u2029]+")
-# Letters that take room and show nothing, and selectors that can carry hidden bytes.
+# Letters that show nothing, and variation selectors, which can carry hidden bytes.
 _BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
 _INVISIBLE = re.compile(f"[{_BLANK_LETTERS}\U000e0000-\U000e0fff]")
-# What a result loses: C0 but tab and line ends, DEL, bidi overrides and isolates, tag characters.
+# Removed from results: C0 except tab and line ends, DEL, bidi overrides and isolates, tag characters.
 _HARMFUL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _LABEL_DROPS = frozenset({"Cc", "Cf", "Cs"})
 
 _CODE_PAGE = "mbcs" if sys.platform == "win32" else "gb18030"
-"""What programs write that do not write UTF-8: on Windows the code page of the machine, else that of China."""
+"""Encoding of programs that do not write UTF-8: on Windows the code page of the machine, else the Chinese one."""
 
 CUT_MARK = "…"
-"""Ends a description that was cut."""
+"""Marks where a text was cut."""
 
 
 def decoded(data: bytes) -> str:
-    """Return what a program has written as text, whatever its encoding.
+    """Decode the output of a program of unknown encoding.
 
-    It is UTF-8, with a mark for each byte that is not; unless most of what is no ASCII is not UTF-8 either.
+    It is read as UTF-8, with U+FFFD for each invalid byte. If most non-ASCII characters come out invalid,
+    the code page is used instead.
     """
     try:
         return data.decode()
@@ -51,8 +51,15 @@ def decoded(data: bytes) -> str:
 
 
 def encodable(text: str) -> str:
-    """Return the text with lone surrogates replaced, so that it can be encoded to UTF-8."""
-    return _SURROGATE.sub("\ufffd", text)
+    """Return the text as a plain `str` that UTF-8 can carry.
+
+    Two surrogates that form a character are joined, a lone one becomes U+FFFD.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return str(text)
 
 
 def clean_label(text: str) -> str:
@@ -80,7 +87,7 @@ def truncate(text: str, limit: int) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return at most `limit` characters, keeping head and tail and telling how much is missing."""
+    """Return at most `limit` characters: head, tail, and between them how much is missing."""
     if len(text) <= limit:
         return text
     mark = f"\n… [{len(text) - limit} or more of {len(text)} characters cut] …\n"

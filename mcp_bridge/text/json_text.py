@@ -1,6 +1,6 @@
-"""JSON that every reader accepts, from values that servers really send.
+"""Write strict JSON from values that servers send.
 
-Python's own writer emits bare `NaN` and lone surrogates; model APIs refuse both.
+Python's `json` writes bare `NaN` and lone surrogates; model APIs refuse both.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .cleaning import encodable
+from .json_values import MAX_DEPTH
 
-MAX_DEPTH = 100
-"""Deepest nesting that is written; what lies below becomes a string."""
 MAX_EXACT_DIGITS = 4000
-"""Longest integer written as a number: Python refuses to print ones above 4300 digits."""
+"""Longest integer written as a number: Python refuses to print more than 4300 digits."""
 
 
 def plain(value: object, *, depth: int = MAX_DEPTH) -> Any:
-    """Return a copy made of JSON types only: NaN and infinities become None, odd things their text."""
+    """Return a copy of JSON types only: NaN and infinities become None, other types and deeper levels text."""
     match value:
         case None | bool():
             return value

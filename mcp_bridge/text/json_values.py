@@ -1,4 +1,4 @@
-"""Copy foreign values into plain JSON, and compare them the way JSON Schema does."""
+"""Read JSON text, copy foreign values into plain JSON, and compare values as JSON Schema does."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .cleaning import encodable
+
 MAX_DEPTH: Final = 100
-"""Levels of nesting copied: far below Python's recursion limit, far above what tools use."""
+"""Levels of nesting read or written: far below Python's recursion limit, far above what tools use."""
 
 MAX_NODES: Final = 200_000
-"""Values copied from one document, so that a shared or cyclic structure cannot grow without end."""
+"""Most values copied from one document: a shared or cyclic structure would grow without end."""
 
 MAX_INT_BITS: Final = 1024
-"""Larger integers are beyond a double, and Python refuses to print those over 4300 digits."""
-
+"""Larger integers are beyond a double, and Python refuses to print more than 4300 digits."""
 
 MAX_INT_DIGITS: Final = 300
-"""Digits of an integer read from text: just within MAX_INT_BITS."""
+"""Most digits of an integer read from text: just within MAX_INT_BITS."""
 
 
 class _Dropped:
-    """What stands for a value that JSON cannot carry."""
+    """Type of `DROPPED`, which stands for a value that JSON cannot carry."""
 
 
 DROPPED: Final = _Dropped()
 
 
 class JsonCopier:
-    """Copy one document; `cut` tells afterwards whether a limit was met."""
+    """Copies one document; `cut` is true afterwards if a limit was reached."""
 
     def __init__(self) -> None:
         self.nodes = 0
@@ -39,7 +40,7 @@ class JsonCopier:
         """Return the plain copy of `value`, or DROPPED for NaN, bytes, sets and the like."""
         self.nodes += 1
         if isinstance(value, str):
-            return sound_text(value)
+            return encodable(value)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int):
@@ -61,7 +62,7 @@ class JsonCopier:
                 self.cut = True
                 break
             if isinstance(key, str) and (plain := self.copy(member, depth - 1)) is not DROPPED:
-                copied[sound_text(key)] = plain
+                copied[encodable(key)] = plain
         return copied
 
     def _copy_list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
@@ -83,20 +84,11 @@ class JsonCopier:
         return True
 
 
-def sound_text(text: str) -> str:
-    """Return `text` as a plain str that UTF-8 can carry: a lone surrogate becomes U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return str(text)
-
-
 def read_json(text: str) -> Any:
-    """Return the value of JSON text; line ends and tabs inside a string need no escape, which models forget.
+    """Parse JSON text; line ends and tabs inside a string are accepted, because models forget to escape them.
 
-    Raises ValueError for what JSON text cannot say but Python reads, NaN and infinite numbers, and for
-    integers of more than MAX_INT_DIGITS digits; RecursionError for text that is nested too deeply.
+    Raises ValueError for NaN and infinite numbers, which Python reads but JSON does not have, and for integers
+    of more than MAX_INT_DIGITS digits; RecursionError for text that is nested too deeply.
     """
     return json.loads(text, strict=False, parse_constant=_refuse, parse_int=_read_int, parse_float=_read_float)
 

@@ -1,8 +1,8 @@
-"""Secrets of the configuration, kept out of everything that is written or shown.
+"""Mask secrets of the configuration in everything that is written or shown.
 
-What counts as secret: header values and their token part, `bearer`, userinfo and
-query of an address, everything that came through `${VAR}`, and `env` values under a
-name that looks like one. Not booleans, numbers, `:-defaults`, nor anything short.
+Secret are header values and their token part, `bearer`, userinfo and query of a URL, everything that came
+through `${VAR}`, and `env` values under a name that suggests a secret. Booleans, numbers, `:-defaults` and
+short values are not.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .cleaning import ANSI, CUT_MARK
 
 MASK = "***"
 MIN_SECRET = 6
-"""Shorter values are not masked: they would turn ordinary text into asterisks."""
+"""Shorter values are not masked: too much ordinary text would be masked with them."""
 _MIN_PART = 8
-"""The same for one of several values in a header, of which some are no secrets."""
+"""The same limit for one of several values in a header, since not all of them are secret."""
 _MAX_CUTS = 50
-"""How many cuts of one text are looked at; ours have two at the most."""
+"""Most cut marks looked at in one text; our own texts have at most two."""
 _SECRET_NAME = re.compile(r"token|passw|secret|key|auth|credential|cookie|session|pwd", re.IGNORECASE)
 _HARMLESS = re.compile(r"true|false|null|none|[+-]?\d+(\.\d+)?", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]?[a-z]{1,15}|[A-Z]{1,15}")
 _KEPT_PLAIN = ("", "/", "!'()*", ";/?:@&=+$,!'()*#")
-"""What is left as it is by `quote(safe='')`, `quote()`, `encodeURIComponent` and `encodeURI`, beside letters."""
-_LONE = "surrogatepass"  # what a variable holds that is not in the encoding of the system
+"""Characters, beside letters, left unencoded by `quote(safe='')`, `quote()`, `encodeURIComponent` and `encodeURI`."""
+_LONE = "surrogatepass"  # a variable may hold bytes that are invalid in the system's encoding
 _HEX = re.compile("%[0-9A-F]{2}")
 _HIDDEN = re.compile(
     ANSI.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891"
@@ -38,21 +38,21 @@ _HIDDEN = re.compile(
     "\uffa0\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
-"""What cleaning takes out of a text, before or after it is masked."""
+"""Characters and sequences that cleaning removes, before or after a text is masked."""
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether an environment variable of that name usually holds a secret."""
+    """Return whether an environment variable of that name usually holds a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
 def is_secret_value(value: str) -> bool:
-    """Tell whether a value is worth masking at all."""
+    """Return whether a value is masked at all."""
     return len(value) >= MIN_SECRET and not _HARMLESS.fullmatch(value)
 
 
 def header_secrets(value: str) -> set[str]:
-    """Return what is secret in a header's value: all of it, `abc` of `Bearer abc`, a login, values of cookies."""
+    """Return the secret parts of a header's value: all of it, `abc` of `Bearer abc`, a login, values of cookies."""
     if not value.strip():
         return set()
     token = value.split(None, 1)[-1]
@@ -60,7 +60,7 @@ def header_secrets(value: str) -> set[str]:
 
 
 def _login(value: str, token: str) -> set[str]:
-    """Return what `Basic dXNlcjpwYXNz` says: the password, and both with the user."""
+    """Return the password in `Basic dXNlcjpwYXNz`, and user and password together."""
     if not value.lower().startswith("basic "):
         return set()
     try:
@@ -81,7 +81,7 @@ def _is_token(value: str) -> bool:
 
 
 def url_secrets(url: str) -> set[str]:
-    """Return userinfo and query values of an address, encoded and plain, and the login as it is sent."""
+    """Return userinfo and query values of a URL, encoded and plain, and the login as a Basic header sends it."""
     try:
         parts = urlsplit(url)
         login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
@@ -94,7 +94,7 @@ def url_secrets(url: str) -> set[str]:
 
 
 def public_url(url: str) -> str:
-    """Return an address without userinfo, query and fragment."""
+    """Return a URL without userinfo, query and fragment."""
     try:
         parts = urlsplit(url)
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
@@ -103,7 +103,7 @@ def public_url(url: str) -> str:
 
 
 def masked_value(value: Any, redact: Callable[[str], str]) -> Any:
-    """Return a JSON value with every text in it masked, keys included."""
+    """Return a JSON value with every string in it masked, keys included."""
     match value:
         case str():
             return redact(value)
@@ -116,23 +116,23 @@ def masked_value(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 class Redactor:
-    """Masks secrets in any text: also with hidden characters in between, and what a cut has left of one.
+    """Masks secrets in a text, also those with hidden characters in them and those cut at a `CUT_MARK`.
 
-    So it does not matter whether a text was cleaned or cut before, if the cut is marked with `CUT_MARK`.
+    A text may therefore be cleaned and cut before it is masked, or after.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._known: set[str] = set()
         self._pieces: set[str] = set()
-        """Every part of a secret that is as long as the shortest one that is masked."""
+        """Every part of a secret that is `MIN_SECRET` characters long."""
         self._pattern: re.Pattern[str] | None = None
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Mask these, too; none is ever forgotten, since what was said before may still be shown."""
+        """Add secrets. They are never removed: earlier text may still be displayed."""
         for secret in secrets:
             if is_secret_value(secret.strip()):
-                # A secret also leaks percent-encoded, or escaped inside JSON.
+                # A secret leaks percent-encoded and JSON-escaped as well.
                 self._known |= _spellings(secret.strip())
         for secret in self._known:
             self._pieces.update(secret[at : at + MIN_SECRET] for at in range(len(secret) - MIN_SECRET + 1))
@@ -151,7 +151,7 @@ class Redactor:
         return _masked_at(text, [(places[start], places[end - 1] + 1) for start, end in spans])
 
     def _cut(self, text: str) -> list[tuple[int, int]]:
-        """Return where the beginning or the end of a secret stands beside the mark of a cut."""
+        """Return the spans beside cut marks that are the beginning or the end of a secret."""
         found = []
         for mark in islice(re.finditer(CUT_MARK, text), _MAX_CUTS):
             before, behind = mark.span()
@@ -165,13 +165,13 @@ class Redactor:
 
 
 def _overlap(left: str, right: str) -> int:
-    """Return how many characters at the end of one text begin another, 0 if too few to be a secret."""
+    """Return how many characters at the end of `left` begin `right`, 0 if fewer than `MIN_SECRET`."""
     longest = min(len(left), len(right))
     return next((size for size in range(longest, MIN_SECRET - 1, -1) if left.endswith(right[:size])), 0)
 
 
 def _shown(text: str) -> Iterable[tuple[int, int]]:
-    """Return where the pieces of a text between hidden characters begin and end."""
+    """Yield start and end of each piece of a text between hidden characters."""
     start = 0
     for hidden in _HIDDEN.finditer(text):
         yield start, hidden.start()
@@ -180,7 +180,7 @@ def _shown(text: str) -> Iterable[tuple[int, int]]:
 
 
 def _masked_at(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a text with these parts masked; they may overlap."""
+    """Return a text with these spans masked; they may overlap."""
     pieces, done = [], 0
     for start, end in sorted(spans):
         if end > done:

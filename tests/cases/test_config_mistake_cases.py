@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge import BridgeConfig, ConfigError, load_config
-from mcp_bridge.config.rules import is_admitted, matches
+from mcp_bridge.config.rules import Caller, is_admitted, matches
 from mcp_bridge.transport.stdio import launch
 
 Write = Callable[[str], Path]
@@ -42,8 +42,8 @@ def error(config: BridgeConfig) -> str:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ('confirm = ["@destructiv"]', "confirm: '@destructiv' is no annotation of tools; did you mean '@destructive'?"),
-        ('tools = { deny = ["@danger"] }', "tools.deny: '@danger' is no annotation of tools"),
+        ('confirm = ["@destructiv"]', "confirm: '@destructiv' is not a known annotation; did you mean '@destructive'?"),
+        ('tools = { deny = ["@danger"] }', "tools.deny: '@danger' is not a known annotation"),
         ('tools = { allow = ["@"] }', "there are @readOnly and @destructive"),
         ('visible = ["@read_only"]', "did you mean '@readOnly'?"),
     ],
@@ -65,14 +65,14 @@ def test_annotations_are_known_in_any_case_of_letters(read: Read) -> None:
 )
 def test_a_chat_or_user_that_can_never_match_is_told(read: Read, rule: str) -> None:
     (warning,) = read(LOCAL + rule).warnings
-    assert "matches nobody, since its platform is missing; write qq:" in warning
+    assert "never matches, since its platform is missing; write qq:" in warning
 
 
 @pytest.mark.parametrize("rule", ['chats = ["qq:1", "*", "*:private:*"]', 'users = ["qq:42", "?q:1"]'])
 def test_a_good_pattern_is_taken_without_a_word(read: Read, rule: str) -> None:
     config = read(LOCAL + rule)
     assert not config.warnings
-    assert is_admitted(config.servers[0], "qq:group:1", "qq:42")
+    assert is_admitted(config.servers[0], Caller("qq:group:1", "qq:42"))
 
 
 @pytest.mark.parametrize("key", ["enabled", "cwd", "session", "url"])
@@ -84,9 +84,9 @@ def test_a_key_that_fell_into_the_table_below_is_told(read: Read, key: str) -> N
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("http://localhost:99999/mcp", "is no address"),
-        ("http://localhost:80a0/mcp", "is no address"),
-        ("http://[::1/mcp", "is no address"),
+        ("http://localhost:99999/mcp", "is not a valid URL"),
+        ("http://localhost:80a0/mcp", "is not a valid URL"),
+        ("http://[::1/mcp", "is not a valid URL"),
         ("https://", "names no host"),
         ("https:///mcp", "names no host"),
         ("http://localhost:0/mcp", "no port 0"),
@@ -108,8 +108,8 @@ def test_an_address_that_can_never_work_is_told_at_once(read: Read, url: str, sa
         ('bearer = "abc def"', "bearer: must be a token alone"),
         ('bearer = "Bearer "', "bearer: is empty"),
         ('headers = { "X-Key" = "你的密钥" }', "headers.X-Key: must be plain ASCII"),
-        ('headers = { "Authorization:" = "x" }', "headers.Authorization:: is no name of a header"),
-        ('headers = { "" = "x" }', "is no name of a header"),
+        ('headers = { "Authorization:" = "x" }', "headers.Authorization:: is not a valid header name"),
+        ('headers = { "" = "x" }', "is not a valid header name"),
     ],
 )
 def test_a_token_that_cannot_be_sent_is_told_with_its_key(read: Read, entry: str, said: str) -> None:
@@ -196,7 +196,7 @@ def test_what_looks_like_a_variable_and_is_none_is_told(read: Read, text: str) -
     ("entry", "said"),
     [
         ('transport = "stdio"\nurl = "https://h/mcp"', "transport: is for programs, and there is a url; remove it"),
-        ('command = "x"\nenv = { "A=B" = "c" }', "env.A=B: is no name of a variable"),
+        ('command = "x"\nenv = { "A=B" = "c" }', "env.A=B: is not a valid name of a variable"),
         ('command = "x"\nenv = { A = "a\\u0000b" }', "env.A: must not contain the character NUL"),
     ],
 )

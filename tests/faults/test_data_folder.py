@@ -25,7 +25,7 @@ from mcp_bridge.tools.tool import Listing, RemoteTool
 from ..test_snapshot import config_in
 
 Write = Callable[[str], Path]
-ENTRY = ServerConfig("s", identity="one")
+ENTRY = ServerConfig("s", unexpanded={"command": "one"})
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, and limits of POSIX")
 
 
@@ -131,10 +131,10 @@ async def test_the_data_folder_is_read_only_and_the_bot_works_with_what_is_store
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from mcp_bridge.catalog import Listing, RemoteTool
-from mcp_bridge.server_config import ServerConfig
-from mcp_bridge.snapshot import StoredCatalogues
-store, entry = StoredCatalogues(Path(sys.argv[1])), ServerConfig("s", identity="one")
+from mcp_bridge.config.server_config import ServerConfig
+from mcp_bridge.store.catalogue import StoredCatalogues
+from mcp_bridge.tools.tool import Listing, RemoteTool
+store, entry = StoredCatalogues(Path(sys.argv[1])), ServerConfig("s", unexpanded={"command": "one"})
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 for _ in range(3):
     store.save(entry, Listing((RemoteTool("s", "new", "d" * 5000, {}),)))
@@ -156,11 +156,12 @@ def test_a_file_that_may_not_grow_is_not_half_written_and_told_once(tmp_path: Pa
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from mcp_bridge.catalog import Listing, RemoteTool
-from mcp_bridge.server_config import ServerConfig
-from mcp_bridge.snapshot import StoredCatalogues
+from mcp_bridge.config.server_config import ServerConfig
+from mcp_bridge.store.catalogue import StoredCatalogues
+from mcp_bridge.tools.tool import Listing, RemoteTool
 os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
-StoredCatalogues(Path(sys.argv[1])).save(ServerConfig("s", identity="one"), Listing((RemoteTool("s", "new"),)))
+entry = ServerConfig("s", unexpanded={"command": "one"})
+StoredCatalogues(Path(sys.argv[1])).save(entry, Listing((RemoteTool("s", "new"),)))
 """
 
 

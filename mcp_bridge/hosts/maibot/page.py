@@ -81,7 +81,7 @@ class OwnerPage:
                     "at": time.strftime("%m-%d %H:%M:%S", time.localtime(record.at)),
                     "server": record.server,
                     "tool": truncate(clean_label(record.tool), 80),
-                    "chat": record.chat or "-",
+                    "chat": record.caller.chat or "-",
                     "ms": round(record.seconds * 1000),
                     "outcome": record.outcome,
                     "error": record.error,
@@ -154,8 +154,8 @@ class OwnerPage:
             return words("page.tomlkit")
         entry = _entry(command.strip(), url.strip(), bearer.strip(), env)
         checked = parse_config({"mcp": {"servers": {name: entry}}}, file=self._file).servers[0]
-        if checked.error and (checked.fault is None or checked.fault.kind != "variable"):
-            return checked.error
+        if checked.mistake is not None and checked.mistake.kind != "variable":
+            return checked.mistake.text
         file = ConfigFile(self._file)
         if name in file.server_names():
             return words("page.taken", name=name)

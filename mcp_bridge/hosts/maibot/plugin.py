@@ -28,7 +28,7 @@ from ..owner.switches import Switches
 from ..owner.texts import OwnerTexts
 from .components import FOLDER, OwnerComponents
 from .reload import Reloader, is_own_reload
-from .tool import MaiBotTool, caller, declare, send_media, shown_names
+from .tool import MaiBotTool, caller_of, declare, send_media, shown_names
 
 logger = logging.getLogger(__name__)
 
@@ -107,10 +107,10 @@ class McpBridgePlugin(OwnerComponents):
         if tool is None:
             text = f"there is no tool '{component_name}' any more"
             return {"success": False, "content": text, "error": text}
-        chat, user = caller(arguments)
+        caller = caller_of(arguments)
         stream_id = str(arguments.get("stream_id") or "")
-        self._consents.note_chat(chat, stream_id)
-        called = tool(chat=chat, user=user)
+        self._consents.note_chat(caller.chat, stream_id)
+        called = tool(chat=caller.chat, user=caller.user)
         answer = await called.execute(arguments)
         if called.media and self._sends_media(tool):
             sent = await send_media(self.ctx.send, stream_id, called.media)

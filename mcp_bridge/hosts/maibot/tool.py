@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ...config.rules import matches
+from ...config.rules import Caller, matches
 from ...config.server_config import ServerConfig
 from ...text import json_text
 from ...tools.result import Media, ToolResult
@@ -141,13 +141,13 @@ def _where(config: ServerConfig) -> tuple[str, list[str]]:
     return "group", [f"{part[0]}:{part[-1]}" for part in parts] if exact else []
 
 
-def caller(arguments: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return chat and user from what the host adds to a call; None where it says nothing."""
+def caller_of(arguments: Mapping[str, Any]) -> Caller:
+    """Return the caller from the arguments that the host adds to a call; None for a side that it leaves out."""
     platform, group, user = (str(arguments.get(key) or "") for key in ("platform", "group_id", "user_id"))
     if not platform:
-        return None, None
+        return Caller()
     chat = f"{platform}:group:{group}" if group else f"{platform}:private:{user}"
-    return chat, f"{platform}:{user}" if user else None
+    return Caller(chat, f"{platform}:{user}" if user else None)
 
 
 logger = logging.getLogger(__name__)

@@ -14,6 +14,7 @@ from src.plugin_system import (  # type: ignore[import-not-found]  # only inside
     ToolParamType,
 )
 
+from ...config.rules import Caller
 from ...tools.schema.flat import FlatParameter
 from ..base_tool import Parameter
 
@@ -40,7 +41,8 @@ class LegacyTool(BaseTool):  # type: ignore[misc]  # the host is not installed w
 
     def __init__(self, plugin_config: dict[str, Any] | None = None, chat_stream: Any = None) -> None:
         super().__init__(plugin_config)  # 0.10 takes no more
-        self.chat, self.user = caller(chat_stream)
+        caller = caller_of(chat_stream)
+        self.chat, self.user = caller.chat, caller.user
 
     @classmethod
     def get_tool_definition(cls) -> dict[str, Any]:
@@ -66,16 +68,16 @@ class LegacyTool(BaseTool):  # type: ignore[misc]  # the host is not installed w
         return flat.name, kind, description, flat.required, flat.enum
 
 
-def caller(stream: Any) -> tuple[str, str]:
-    """Return chat and user of a chat stream; what it does not say is "", which only "*" admits.
+def caller_of(stream: Any) -> Caller:
+    """Return the caller from a chat stream, with "" for a side that it does not name.
 
-    The stream of a group is shared by its members: it does not say who of them has asked.
+    The members of a group share its stream, so it does not name the one who asked.
     """
     if stream is None:
-        return "", ""
+        return Caller("", "")
     platform, group, user = stream.platform, stream.group_info, stream.user_info
     if group is not None and group.group_id:
-        return f"{platform}:group:{group.group_id}", ""
+        return Caller(f"{platform}:group:{group.group_id}", "")
     if user is not None and user.user_id:
-        return f"{platform}:private:{user.user_id}", f"{platform}:{user.user_id}"
-    return "", ""
+        return Caller(f"{platform}:private:{user.user_id}", f"{platform}:{user.user_id}")
+    return Caller("", "")

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...text.cleaning import clean_label, truncate
-from ...text.json_values import DROPPED, MAX_DEPTH, MAX_NODES, JsonCopier, json_type, read_json, sound_text
+from ...text.cleaning import clean_label, encodable, truncate
+from ...text.json_values import DROPPED, MAX_DEPTH, MAX_NODES, JsonCopier, json_type, read_json
 from ..schema.convert import MAX_ENCODINGS, convert
 from ..schema.keywords import type_words
 from .fit import Checker, OutOfSteps
@@ -89,7 +89,7 @@ def _checked_copy(value: object, nodes: list[int], depth: int) -> Any:
     if isinstance(value, Mapping):
         if odd := [key for key in value if not isinstance(key, str)]:
             raise ArgumentsError(f"a name in the arguments is not a string: {_quote(repr(odd[0]))}")
-        return {sound_text(key): _checked_copy(member, nodes, depth - 1) for key, member in value.items()}
+        return {encodable(key): _checked_copy(member, nodes, depth - 1) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [_checked_copy(member, nodes, depth - 1) for member in value]
     plain = JsonCopier().copy(value)
