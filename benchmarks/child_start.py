@@ -19,7 +19,7 @@ LIMIT_SECONDS = 60.0
 
 def by_thread(job: dict[str, Any]) -> float:
     """From `BridgeThread.start()` until `tools()` is complete."""
-    bridge = mcp_bridge.thread.BridgeThread(parse_config(job["config"]), data_dir=job["data_dir"])
+    bridge = mcp_bridge.bridge.thread.BridgeThread(parse_config(job["config"]), data_dir=job["data_dir"])
     began = perf_counter()
     bridge.start()
     while len(bridge.tools()) < job["tools"]:

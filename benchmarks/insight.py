@@ -26,7 +26,7 @@ class Served:
 
 
 def _sessions(bridge: Bridge) -> list[Any]:
-    return [server.sessions for server in bridge._roster.servers.values()]
+    return [server.sessions for server in bridge._servers.servers.values()]
 
 
 def _pid(connection: Any) -> int:

@@ -32,7 +32,7 @@ NORMAL, HANGING = "normal", "hang_init"
 BARE = "python -c pass"
 PACKAGE = "import mcp_bridge"
 BRIDGE = "from mcp_bridge import Bridge, load_config"
-THREAD = "from mcp_bridge.thread import BridgeThread"
+THREAD = "from mcp_bridge.bridge.thread import BridgeThread"
 SDK = "import mcp"
 
 

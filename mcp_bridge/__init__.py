@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from .facades.clients import StdIOStatefulClient as StdIOStatefulClient
     from .facades.clients import StdioStatefulClient as StdioStatefulClient
     from .facades.registry import MCPManager as MCPManager
-    from .facades.registry import ToolDef as ToolDef
     from .facades.registry_config import MCPConfigLoader as MCPConfigLoader
     from .facades.registry_config import MCPServerConfig as MCPServerConfig
     from .facades.server_params import LocalServerParams as LocalServerParams
     from .facades.server_params import RemoteServerParams as RemoteServerParams
     from .facades.single_server import ToolsetState as ToolsetState
+    from .facades.tool_def import ToolDef as ToolDef
     from .facades.tool_function import MCPToolFunction as MCPToolFunction
     from .facades.toolset import LocalMcpToolset as LocalMcpToolset
     from .facades.toolset import McpToolset as McpToolset
@@ -78,7 +78,7 @@ _HOME = {
     "MCPConfigLoader": ".facades.registry_config",
     "MCPManager": ".facades.registry",
     "MCPServerConfig": ".facades.registry_config",
-    "ToolDef": ".facades.registry",
+    "ToolDef": ".facades.tool_def",
     "Media": ".tools.result",
     "ToolResult": ".tools.result",
     "ServerConfig": ".config.server_config",

@@ -1,4 +1,4 @@
-"""The SDK is imported when the first server starts: it takes 0.5 to 2 s, which no loop and no start may wait for."""
+"""Imports what needs the SDK late and on a thread: it takes 0.5 to 2 s, for which no event loop may wait."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from types import ModuleType
 
 from .aio import run_in_thread
 
-_SEAM = "_sdk"
-_brought: dict[str, ModuleType] = {}
+_loaded: dict[str, ModuleType] = {}
 
 
-def is_here() -> bool:
-    """Tell whether `bring` would return at once."""
-    return _SEAM in _brought
-
-
-async def bring(name: str = _SEAM) -> ModuleType:
-    """Return a module of this package that imports the SDK, imported on a thread the first time."""
-    if name not in _brought:
-        _brought[name] = await run_in_thread(import_module, f"{__package__}.{name}")
-    return _brought[name]
+async def load_module(name: str) -> ModuleType:
+    """Return a module of this package by its name below the package, imported on a thread the first time."""
+    if name not in _loaded:
+        _loaded[name] = await run_in_thread(import_module, f"{__package__}.{name}")
+    return _loaded[name]

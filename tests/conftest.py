@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.places import CALCULATOR, ODD_SERVER, TESTS
+from tests.support.processes import children
 
 # A busy machine is no failure: examples may be slow to make and to run.
 settings.register_profile(
@@ -23,11 +25,7 @@ settings.register_profile(
 )
 settings.load_profile("busy")
 
-SERVERS = Path(__file__).parent / "servers"
-ODD_SERVER = SERVERS / "odd_server.py"
-CALCULATOR = Path(__file__).parents[1] / "examples" / "calculator_server.py"
-GENEROUS = 30.0
-"""Upper bound for things that take moments, on a machine that is busy with others."""
+PROCESS_FOLDERS = ("faults", "integrations", "maibot", "webui", "conformance")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +42,34 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what lies in folders where every test starts processes."""
+    if item.path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
+        item.add_marker("process")
+
+
+@pytest.fixture(autouse=True)
+def servers_in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run misbehaving servers in this process, and let no other start, unless a test is marked `process`."""
+    if request.node.get_closest_marker("process"):
+        yield
+        return
+    from tests.support import memory
+
+    started: list[object] = []
+
+    def refuse(popen: object, command: object, *args: object, **options: object) -> None:
+        started.append(command)
+        raise AssertionError(f"starts a process and is not marked `process`: {command}")
+
+    monkeypatch.setattr("mcp_bridge.transport.route.open_stdio", memory.open_in_memory)
+    monkeypatch.setattr(os, "kill", memory.kill)
+    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+    monkeypatch.setattr(subprocess.Popen, "__del__", lambda popen: None)  # of one that was never made
+    yield
+    assert started == [], "starts processes and is not marked `process`"
+
+
 @pytest.fixture
 def write_config(tmp_path: Path) -> Callable[[str], Path]:
     """Write a config.toml and return its path; `{odd}` stands for the misbehaving server."""
@@ -55,17 +81,6 @@ def write_config(tmp_path: Path) -> Callable[[str], Path]:
         return file
 
     return write
-
-
-def odd(name: str, mode: str, *args: str, more: str = "") -> str:
-    """Return the entry of a server in a misbehaving mode, as an owner would write it."""
-    words = ", ".join(f'"{word}"' for word in ("{odd}", mode, *args))
-    return f'[mcp.servers.{name}]\ncommand = "{{python}}"\nargs = [{words}]\n{textwrap.dedent(more)}\n'
-
-
-def children() -> set[int]:
-    """Return the living processes below this one, zombies included."""
-    return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
 @pytest.fixture
@@ -92,19 +107,3 @@ def no_children_left() -> Iterator[None]:
     before = children()
     yield
     assert children() - before == set()
-
-
-async def until(condition: Callable[[], bool], seconds: float = GENEROUS) -> None:
-    """Wait for a condition; fails if it does not come true in time."""
-    deadline = asyncio.get_running_loop().time() + seconds
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "waited in vain"
-        await asyncio.sleep(0.02)
-
-
-def alive(pid: int) -> bool:
-    """Tell whether a process still runs; one that is dead and waits for its parent does not."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -83,13 +83,13 @@ class Bridge:
         self._wait = wait
         self._guardian = Guardian()
         self._redact = Redactor(config.secrets)
-        self._toolbox = OfferedTools(config)
+        self._offered = OfferedTools(config)
         self._shown: list[object] = []
         self._running = False
-        around = SharedResources(self._guardian, self._redact, config.max_message_mib * 2**20)
-        self._roster = ServerSet(around, self._data_dir, self._rebuild, only)
+        shared = SharedResources(self._guardian, self._redact, config.max_message_mib * 2**20)
+        self._servers = ServerSet(shared, self._data_dir, self._rebuild, only)
         first: tuple[Middleware, ...] = (Trace(self.ledger, self._redact), permit, RateLimiter(), repair_call)
-        sending = Sending(self._roster.find, self._redact)
+        sending = Sending(self._servers.find, self._redact)
         self._handle = compose([*first, *middleware, Confirmation(confirm)], sending)
 
     async def __aenter__(self) -> Bridge:
@@ -103,10 +103,10 @@ class Bridge:
 
     async def start(self) -> None:
         """Start all servers concurrently; their failures show in `status`, none is raised."""
-        self._roster.take_in(self.config)
+        self._servers.take_in(self.config)
         self._warn()
         self._rebuild()
-        self._roster.run()
+        self._servers.run()
         self._running = True
         if self._wait:
             try:
@@ -124,19 +124,19 @@ class Bridge:
         """
         self.config = config
         self._redact.learn(config.secrets)
-        self._toolbox.reconfigure(config)
-        self._roster.take_in(config)
+        self._offered.reconfigure(config)
+        self._servers.take_in(config)
         self._warn()
-        self._roster.run()
+        self._servers.run()
         self._rebuild()
 
     async def attempted(self, *, within_connect_timeout: bool = False) -> None:
         """Wait until each server is ready or has failed once, or its time for that has passed."""
-        await asyncio.gather(*(self._attempt(one, within_connect_timeout) for one in self._roster.servers.values()))
+        await asyncio.gather(*(self._attempt(one, within_connect_timeout) for one in self._servers.servers.values()))
 
     async def known(self) -> None:
         """Wait until each server's tools are known, stored or listed, or its start has failed."""
-        unknown = [server for server in self._roster.servers.values() if not server.listing.tools]
+        unknown = [server for server in self._servers.servers.values() if not server.listing.tools]
         await asyncio.gather(*(server.attempted.wait() for server in unknown))
 
     def tools(self, chat: str | None = None, user: str | None = None) -> list[Tool]:
@@ -144,8 +144,8 @@ class Bridge:
         caller = Caller(chat, user)
         return [
             tool
-            for tool in self._toolbox.tools.values()
-            if (server := self._roster.servers[tool.server]).offers_tools and is_admitted(server.config, caller)
+            for tool in self._offered.tools.values()
+            if (server := self._servers.servers[tool.server]).offers_tools and is_admitted(server.config, caller)
         ]
 
     def status(self) -> list[ServerStatus]:
@@ -153,7 +153,7 @@ class Bridge:
         counts: dict[str, int] = {}
         for tool in self.tools():
             counts[tool.server] = counts.get(tool.server, 0) + 1
-        return [self._status(name, counts.get(name, 0)) for name in self._roster.servers]
+        return [self._status(name, counts.get(name, 0)) for name in self._servers.servers]
 
     async def call(
         self,
@@ -173,7 +173,7 @@ class Bridge:
 
     async def refresh(self) -> None:
         """List the tools of every enabled server anew and wait for the outcome."""
-        enabled = [one for one in self._roster.servers.values() if one.config.enabled and not one.config.error]
+        enabled = [one for one in self._servers.servers.values() if one.config.enabled and not one.config.error]
         await asyncio.gather(*(server.refresh() for server in enabled))
 
     async def accept(self, server: str) -> list[Change]:
@@ -181,33 +181,33 @@ class Bridge:
 
         Raises `ToolNotFound` if there is no such server, `BridgeError` if it cannot list them.
         """
-        if server not in self._roster.servers:
-            near = tuple(difflib.get_close_matches(server, self._roster.servers, NEAR_NAMES, cutoff=0.3))
+        if server not in self._servers.servers:
+            near = tuple(difflib.get_close_matches(server, self._servers.servers, NEAR_NAMES, cutoff=0.3))
             hint = f"; near: {', '.join(near)}" if near else ""
             raise ToolNotFound(f"there is no server '{server}'{hint}", near=near)
-        return await self._roster.servers[server].accept()
+        return await self._servers.servers[server].accept()
 
     async def close(self) -> None:
         """End every session and server; safe to call from any task, and more than once."""
         self._running = False
-        await self._roster.close()
+        await self._servers.close()
         await run_in_thread(self._guardian.close)
 
     async def _attempt(self, server: Server, within_connect_timeout: bool) -> None:
-        limit = server.config.connect_timeout if within_connect_timeout else server.start_seconds
+        limit = server.config.connect_timeout if within_connect_timeout else server.start_limit
         # A little longer than the server's own limit, so that its reason is known.
         await wait_for_event(server.attempted, limit + 1)
 
     async def _resolve(self, name: str) -> tuple[Tool, Server]:
         """Find a tool by its public name, waiting only for the server that owns the name."""
         for attempt in (1, 2):
-            tool = self._toolbox.tools.get(name)
+            tool = self._offered.tools.get(name)
             if tool is not None:
-                server = self._roster.servers[tool.server]
+                server = self._servers.servers[tool.server]
                 if server.offers_tools:
                     return tool, server
                 raise server.unavailable()
-            owner = self._roster.owner(name)
+            owner = self._servers.owner(name)
             if owner is None or owner.state == "ready" or attempt == 2:
                 break
             await self._attempt(owner, within_connect_timeout=False)
@@ -215,15 +215,15 @@ class Bridge:
             raise owner.unavailable()
         if owner is not None:
             owner.refresh_soon()  # it may have gone, or come, since the list was read
-        near = tuple(difflib.get_close_matches(name, self._toolbox.tools, NEAR_NAMES, cutoff=0.5))
+        near = tuple(difflib.get_close_matches(name, self._offered.tools, NEAR_NAMES, cutoff=0.5))
         hint = f"; near: {', '.join(near)}" if near else ""
         where = f" on MCP server '{owner.config.name}'" if owner else ""
-        what = f"tool '{name}' is no longer available" if name in self._toolbox.former else f"there is no tool '{name}'"
+        what = f"tool '{name}' is no longer available" if name in self._offered.former else f"there is no tool '{name}'"
         note = f" ({owner.note})" if owner and owner.note else ""
         raise ToolNotFound(what + where + note + hint, server=owner.config.name if owner else None, near=near)
 
     def _status(self, name: str, tools: int) -> ServerStatus:
-        server, figures = self._roster.servers[name], self.ledger.server(name)
+        server, figures = self._servers.servers[name], self.ledger.server(name)
         return ServerStatus(
             name=name,
             state=server.state,
@@ -241,7 +241,7 @@ class Bridge:
 
     def _rebuild(self) -> None:
         """Name and present all tools anew; tell `on_change` if the model would see a difference."""
-        self._toolbox.fill(self._roster.servers.values())
+        self._offered.fill(self._servers.servers.values())
         before, self._shown = self._shown, [(t.name, t.description, t.input_schema) for t in self.tools()]
         if before != self._shown and self._running and self._on_change is not None:
             self._on_change()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..calls.call import Call
 from ..errors import CallTimeout, NotSent, RpcError, ServerUnavailable, SessionExpired, SessionRefused
-from ..sessions.in_flight import ToolCall
+from ..sessions.requests import ToolRequest
 from ..tools.result import ToolResult, convert, error_result
 from .server import Server
 
@@ -37,11 +37,11 @@ class Sending:
     async def _send(self, call: Call, server: Server) -> dict[str, Any]:
         name = call.tool.remote_name
         deadline = call.config.call_limits(name)
-        wanted = ToolCall(name, call.arguments if isinstance(call.arguments, dict) else {})
+        wanted = ToolRequest(name, call.arguments if isinstance(call.arguments, dict) else {})
         for attempt in (1, 2):
-            async with server.lease(wanted, call.chat) as connection:
+            async with server.lease(wanted, call.chat) as session:
                 try:
-                    return await connection.call_tool(wanted, deadline)
+                    return await session.call_tool(wanted, deadline)
                 except NotSent:  # a spare that had died: nothing has happened yet
                     if attempt == 2:
                         raise

@@ -32,13 +32,13 @@ class ServerSet:
 
     def __init__(
         self,
-        around: SharedResources,
+        shared: SharedResources,
         data_dir: Path,
         on_listing: Callable[[], None],
         only: Collection[str] | None = None,
     ) -> None:
         self.servers: dict[str, Server] = {}
-        self._around = around
+        self._shared = shared
         self._snapshots, self._approvals = StoredCatalogues(data_dir), Approvals(data_dir)
         self._budget = SpareBudget(0)
         self._on_listing = on_listing
@@ -91,7 +91,7 @@ class ServerSet:
     def _server(self, entry: ServerConfig, former: Server | None) -> Server:
         if former is not None and former.config == entry:
             return former
-        return Server(entry, self._around, self._budget, self._snapshots, self._approvals, self._on_listing)
+        return Server(entry, self._shared, self._budget, self._snapshots, self._approvals, self._on_listing)
 
     def _retire(self, server: Server) -> None:
         task = self._tasks.pop(server, None)

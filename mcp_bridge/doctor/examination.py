@@ -17,7 +17,7 @@ from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from ..sessions.listing import list_tools
 from ..sessions.pool import SessionPool
-from ..sessions.session import Connection
+from ..sessions.session import Session
 from ..text.cleaning import clean_label, truncate
 from ..text.redaction import public_url
 from ..tools.names import server_prefix
@@ -54,7 +54,7 @@ class Examination:
         self._objection = objection
         self._steps: list[Step] = []
         self._ping: Step | None = None
-        self._connection: Connection | None = None
+        self._session: Session | None = None
         self._route = Route(config, shared)
         self._pool = SessionPool(config, self._connect)
 
@@ -105,7 +105,7 @@ class Examination:
 
     def _check_variables(self) -> None:
         config, texts = self.config, self._texts
-        if (mistake := config.mistake) is not None:  # of a variable: any other one has failed the entry
+        if (mistake := config.mistake) is not None:  # about a variable: all others fail the entry
             self._fail("variables", "variable", message=mistake.text, name=mistake.variable)
         if not config.variables:
             self.passed("variables", texts("variables.none"))
@@ -150,15 +150,15 @@ class Examination:
     async def _open(self, seconds: float) -> None:
         began = time.monotonic()
         try:
-            connection = await self._pool.open(seconds)
+            session = await self._pool.open(seconds)
         except BridgeError as error:
             self._fail_by(start_failure(error, self.config, self._output), error)
-        self._add_initialized(connection, time.monotonic() - began)
-        await self._list(connection, began + seconds - time.monotonic(), seconds)
-        await self._send_ping(connection)
+        self._add_initialized(session, time.monotonic() - began)
+        await self._list(session, began + seconds - time.monotonic(), seconds)
+        await self._send_ping(session)
 
-    def _add_initialized(self, connection: Connection, seconds: float) -> None:
-        texts, result = self._texts, connection.agreement
+    def _add_initialized(self, session: Session, seconds: float) -> None:
+        texts, result = self._texts, session.initialize_result
         if self.config.transport == "stdio":
             self.passed("start", texts("start"))
         else:
@@ -175,13 +175,13 @@ class Examination:
         noise = self._output.stdout
         self.passed("handshake", detail, texts("handshake.noise", line=noise[-1]) if noise else "")
 
-    async def _list(self, connection: Connection, seconds: float, limit: float) -> None:
+    async def _list(self, session: Session, seconds: float, limit: float) -> None:
         loop, began = asyncio.get_running_loop(), time.monotonic()
         try:
-            listing = await list_tools(connection, max(seconds, 0.001), loop.time, limit=limit)
+            listing = await list_tools(session, max(seconds, 0.001), loop.time, limit=limit)
         except BridgeError as error:
             self._fail_by(listing_failure(error, self.config, self._output), error)
-        result = connection.agreement
+        result = session.initialize_result
         if not listing.tools and result is not None and not result.offers_tools:
             self._fail("tools", "no_tools.announced")
         if not listing.tools and listing.problems:
@@ -193,13 +193,13 @@ class Examination:
         self.passed("tools", detail, problem)
         self.listing = masked(listing, self._shared.redact)
 
-    async def _send_ping(self, connection: Connection) -> None:
+    async def _send_ping(self, session: Session) -> None:
         """Measure a round trip with `ping`; an error response counts as an answer."""
         limit = min(PING_SECONDS, self.config.connect_timeout)
         began = time.monotonic()
         try:
             with contextlib.suppress(RpcError):
-                await connection.request("ping", {}, limit)
+                await session.request("ping", {}, limit)
         except CallTimeout:
             hint = self._texts("ping.silent.hint", name=f"{server_prefix(self.config.name)}…")
             self._ping = self._step("ping", True, self._texts("ping.silent", seconds=f"{limit:g}"), hint)
@@ -212,11 +212,11 @@ class Examination:
 
     @property
     def _output(self) -> SideOutput:
-        return self._connection.asides if self._connection is not None else SideOutput()
+        return self._session.side_output if self._session is not None else SideOutput()
 
-    def _connect(self) -> Connection:
-        self._connection = Connection(self.config, self._route, self._shared.redact)
-        return self._connection
+    def _connect(self) -> Session:
+        self._session = Session(self.config, self._route, self._shared.redact)
+        return self._session
 
     def _fail(self, step: StepName, advice: str, **values: object) -> NoReturn:
         self.failed(step, advice, **values)

@@ -1,8 +1,8 @@
-"""agentscope: our tool functions as instances of its own classes, so that its Toolkit takes them.
+"""Make our tool functions instances of agentscope's own classes, so that its Toolkit accepts them.
 
 Generation 1 (read: 1.0.21) registers `agentscope.mcp.MCPToolFunction`, generation 2 (read: 2.0.11)
-`agentscope.tool.MCPTool`. Both call the server through `session.call_tool`, and the function
-itself is that session: what arrives there goes through the bridge.
+`agentscope.tool.MCPTool`. Both call the server through `session.call_tool`. Here the function itself is
+that session, so the call goes through the bridge.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .tool_function import MCPToolFunction
 logger = logging.getLogger(__name__)
 
 _MODEL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What a model API takes as the name of a tool."""
+"""The names of tools that model APIs accept."""
 
 
 @cache
 def tool_function_class() -> type[MCPToolFunction]:
-    """Return the class of tool functions for the agentscope that is installed, the plain one without it.
+    """Return the class of tool functions for the installed agentscope, or the plain one without it.
 
-    The first time this imports agentscope, which takes seconds: not to be called on a loop.
+    The first call imports agentscope, which takes seconds: do not call it on an event loop.
     """
     if find_spec("agentscope") is None:
         return MCPToolFunction
@@ -37,7 +37,7 @@ def tool_function_class() -> type[MCPToolFunction]:
             return _subclass(native, {"__init__": _begin_1(native), "__call__": native.__call__})
         native = import_module("agentscope.tool").MCPTool
         return _subclass(native, {"__init__": _begin_2(native), "__call__": native.__call__, "call": _call_2(native)})
-    except Exception as error:  # a fault of its installation must not cost those who only use our clients
+    except Exception as error:  # a broken installation must not break programs that only use our clients
         logger.warning("agentscope cannot be imported, results are plain dicts: %s: %s", type(error).__name__, error)
         return MCPToolFunction
 
@@ -69,7 +69,7 @@ def _begin_2(native: Any) -> Any:
         native.__init__(
             self, mcp_name=self.mcp_name, tool=_sdk_tool(self), session=self, timeout=self.execution_timeout
         )
-        # The Toolkit shows this name to the model; one that no model API takes would cost all tools.
+        # The Toolkit shows this name to the model; an invalid one makes the API refuse all tools.
         self.name = own_name if _MODEL_NAME.fullmatch(own_name) else self.mcp_tool.name
 
     return begin
@@ -87,5 +87,5 @@ def _call_2(native: Any) -> Any:
 def _sdk_tool(function: MCPToolFunction) -> Any:
     from .. import _sdk
 
-    schema = deepcopy(function.inputSchema)  # the Toolkit takes preset arguments out of it
+    schema = deepcopy(function.inputSchema)  # the Toolkit removes preset arguments from it
     return _sdk.tool(function.name, function.description, schema, function.annotations)

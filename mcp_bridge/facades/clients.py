@@ -1,7 +1,7 @@
 """Clients in the style of agentscope: one server each, its tools as async functions.
 
-A stateful client keeps one session until it is closed; the stateless one gives every call
-a session of its own. Names of tools are the server's own.
+A stateful client keeps one session until it is closed; the stateless one opens a session for every
+call. Tools have the server's own names.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from .server_params import KEPT_SESSION, checked_config_of_one
 from .single_server import SingleServer
 from .tool_function import MCPToolFunction
 
-_TEXT_OPTIONS = ("encoding", "encoding_error_handler")  # agentscope's; MCP is UTF-8, and the rest is replaced
+_IGNORED_OPTIONS = ("encoding", "encoding_error_handler")
+"""Options of agentscope: MCP is always UTF-8 here, and invalid bytes are replaced."""
 _Stateful = TypeVar("_Stateful", bound="_StatefulClient")
 
 
 class _Client:
-    """A server and its tools; further `options` are keys of a server's entry in a configuration."""
+    """A server and its tools; `options` are further keys of a server's configuration."""
 
     is_stateful: ClassVar[bool] = False
     _strategy: ClassVar[Mapping[str, Any]] = {"session": "fresh", "warm": 0}
 
     def __init__(self, name: str, entry: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        """Raises `ConfigError` if the entry cannot be used, and `TypeError` for an option that there is not."""
+        """Raises `ConfigError` if the entry cannot be used, and `TypeError` for an unknown option."""
         config = checked_config_of_one(name, {**self._strategy, **entry, **options})
         self.name = name
         self._config = config.servers[0]
@@ -37,34 +38,34 @@ class _Client:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the server has been reached, and the client was not closed since."""
+        """Whether the server was reached and the client has not been closed since."""
         return self._server.is_open
 
     async def list_tools(self) -> list[MCPToolFunction]:
-        """Return the tools, from memory once they are known; new objects each time. Raises `ServerUnavailable`."""
+        """Return the tools as last listed, as new objects. Raises `ServerUnavailable`."""
         make = await self._maker()
         return [make(tool) for tool in self._server.tools()]
 
     async def get_callable_function(
         self, func_name: str, wrap_tool_result: bool = True, execution_timeout: float | None = None
     ) -> MCPToolFunction:
-        """Return a tool as a function, each call of which takes at most `execution_timeout` seconds.
+        """Return a tool as a function whose calls take at most `execution_timeout` seconds.
 
-        Raises `ValueError` if the server has no such tool, also when asked again.
+        Raises `ValueError` if the server has no such tool, even after listing its tools again.
         """
         make, tool = await self._maker(), await self._server.find(func_name)
         return make(tool, wrap_tool_result=wrap_tool_result, execution_timeout=execution_timeout)
 
     async def close(self, ignore_errors: bool = True) -> None:
-        """End running calls, the session and the server: from any task, in any order, also repeatedly.
+        """Cancel running calls and end the session and the server. Works from any task; safe to repeat.
 
-        Raises `TimeoutError` if the server does not end in time, unless `ignore_errors`.
+        Raises `TimeoutError` if the server does not stop in time, unless `ignore_errors`.
         """
         if not await self._server.close() and not ignore_errors:
-            raise TimeoutError(f"MCP server '{self.name}' did not end in time")
+            raise TimeoutError(f"MCP server '{self.name}' has not stopped in time")
 
     async def _prepare(self) -> None:
-        """Make sure that the server is open, or raise what says how to open it."""
+        """Open the server; a client with `connect` raises `RuntimeError` instead."""
         await self._server.open()
 
     async def _call(self, name: str, arguments: Mapping[str, Any], seconds: float | None) -> ToolResult:
@@ -88,7 +89,7 @@ class _StatefulClient(_Client):
         await self._server.open()
 
     async def reset_session(self) -> None:
-        """Go on with a new session, which knows nothing of what was done in the old one."""
+        """Replace the session by a new one, without the state of the old one."""
         await self.close()
         await self.connect()
 
@@ -115,13 +116,13 @@ class _HttpClient(_Client):
         sse_read_timeout: float = 300.0,
         **options: Any,
     ) -> None:
-        """Take at most `timeout` seconds to reach the server, and wait `sse_read_timeout` for news of a call."""
+        """`timeout` limits connecting, `sse_read_timeout` a call without answer or progress; both in seconds."""
         entry = {"transport": transport, "url": url, "headers": headers, "connect_timeout": timeout}
         super().__init__(name, {**entry, "call_timeout": sse_read_timeout}, options)
 
 
 class HttpStatelessClient(_HttpClient):
-    """A remote server that needs no `connect`: each call has a session of its own."""
+    """A remote server without `connect`: each call has a session of its own."""
 
 
 class HttpStatefulClient(_HttpClient, _StatefulClient):
@@ -129,7 +130,7 @@ class HttpStatefulClient(_HttpClient, _StatefulClient):
 
 
 class StdioStatefulClient(_StatefulClient):
-    """A program that speaks MCP on its standard input and output, running from `connect` to `close`."""
+    """A program that speaks MCP over stdio, running from `connect` to `close`."""
 
     def __init__(
         self,
@@ -140,10 +141,10 @@ class StdioStatefulClient(_StatefulClient):
         cwd: str | PathLike[str] | None = None,
         **options: Any,
     ) -> None:
-        """`env` is added to the little that a program inherits; the protocol's text is always UTF-8."""
-        words = args if isinstance(args, str) else list(args or ())  # a text is refused, with what to write
+        """`env` is added to the few inherited variables."""
+        words = args if isinstance(args, str) else list(args or ())  # a string is refused later, with advice
         entry = {"command": command, "args": words, "env": env, "cwd": cwd and str(cwd)}
-        super().__init__(name, entry, {key: one for key, one in options.items() if key not in _TEXT_OPTIONS})
+        super().__init__(name, entry, {key: one for key, one in options.items() if key not in _IGNORED_OPTIONS})
 
 
 StdIOStatefulClient = StdioStatefulClient

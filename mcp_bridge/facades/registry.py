@@ -1,44 +1,44 @@
-"""A manager that puts every tool of every MCP server into a host's own registry of functions.
+"""A manager that registers every tool of every MCP server in a program's own registry of functions.
 
 `MCPManager.initialize` starts the servers of an `mcp.json` and registers a `ToolDef` for each tool. All
-sessions live on a `BridgeThread`, so the functions work without a loop, inside a running one (which they
-block meanwhile), and from many threads at once.
+sessions run on a `BridgeThread`: the functions work without an event loop, inside a running one (which they
+block), and from many threads at once.
 """
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 import logging
 import time
 from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from ..bridge.bridge import ServerStatus
 from ..bridge.thread import BridgeThread
 from ..config.server_config import ServerConfig
-from ..errors import BridgeError, CallTimeout, ServerUnavailable, ToolExecutionError, ToolNotFound
-from ..text.cleaning import cut_middle
-from ..tools.failure_text import failure_text, result_text
-from ..tools.result import ToolResult
-from ..tools.tool import Tool
-from .registry_config import DEFAULTS
-from .registry_config import MCPConfigLoader as MCPConfigLoader
-from .registry_config import MCPServerConfig as MCPServerConfig
+from ..errors import ToolNotFound
+from .registry_config import MCPConfigLoader
+from .tool_def import SLACK_SECONDS, ToolDef, make_tool_def
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.02
 SHUTDOWN_SECONDS = 30.0
-"""Most that `shutdown` waits: calls that still run then end by their own limits, in the background."""
+"""Longest wait of `shutdown`. Calls that still run then end by their own limits, in the background."""
+
+
+class Registry(Protocol):
+    """The methods of a registry that the manager uses."""
+
+    def get_tool_names(self) -> list[str]: ...
+
+    def register_tools(self, tools: list[ToolDef], /) -> object: ...
 
 
 class MCPManager:
-    """Owns the servers of the `mcp.json` that `MCPConfigLoader` finds; its tools may be called from any thread."""
+    """Runs the servers of the `mcp.json` that `MCPConfigLoader` finds; their tools may be called from any thread."""
 
     def __init__(self, workspace_root: str | Path = ".") -> None:
         self._workspace_root = workspace_root
@@ -52,10 +52,11 @@ class MCPManager:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def initialize(self, registry: Registry) -> None:
-        """Start the servers and register their tools, once each is ready, has failed, or its time is up.
+        """Start the servers and register their tools.
 
-        What comes later is registered while this loop runs, or when this is called again. Raises only
-        what the registry raises, with everything shut down.
+        Returns when each server is ready or has failed, and at the latest after its `connect_timeout`. Tools
+        that a server lists later are registered while this loop runs, or by another call of this.
+        Raises only what the registry raises, after shutting everything down.
         """
         self._registry, self._loop = registry, asyncio.get_running_loop()
         try:
@@ -64,7 +65,7 @@ class MCPManager:
             if (bridge := self._bridge) is not None:
                 seconds = max(server.connect_timeout for server in self._servers.values())
                 await _until(bridge.wait_ready, seconds + SLACK_SECONDS)
-            if self._bridge is bridge:  # else it was shut down meanwhile
+            if self._bridge is bridge:  # otherwise it was shut down while waiting
                 self._initialized = True
                 self._register()
         except BaseException:
@@ -72,14 +73,16 @@ class MCPManager:
             raise
 
     async def shutdown(self) -> None:
-        """End all servers, after calls that still run, and wait for it; in any loop, and more than once."""
+        """Stop all servers after their running calls, and wait for it. Works in any loop; safe to repeat."""
         self._close_soon()
         if self._ending is not None and not await _until(self._ending.join, SHUTDOWN_SECONDS):
-            logger.warning("MCP calls still run after %g s; their servers end after them", SHUTDOWN_SECONDS)
+            logger.warning(
+                "MCP calls are still running after %g s; their servers stop when they finish", SHUTDOWN_SECONDS
+            )
 
     @property
     def is_initialized(self) -> bool:
-        """Whether `initialize` is through, also if there was nothing to start."""
+        """Whether `initialize` has finished, even without any server."""
         return self._initialized
 
     @property
@@ -90,8 +93,8 @@ class MCPManager:
     def get_server_info(self) -> list[dict[str, Any]]:
         """Return name, transport, status, tool_count, tools and last_error of each server.
 
-        `status` is starting, ready, retrying, failed or disabled. `tools` are those registered, by
-        the names that the server gives them. `last_error` is None for a server that is up.
+        `status` is starting, ready, retrying, failed or disabled. `tools` are the registered ones, by
+        the server's own names. `last_error` is None for a server that is ready.
         """
         info: list[dict[str, Any]] = []
         for status in self._status():
@@ -102,9 +105,9 @@ class MCPManager:
         return info
 
     def origin(self, name: str) -> tuple[str, str]:
-        """Return server and own name of a registered tool. Raises `ToolNotFound` for any other name."""
+        """Return the server of a registered tool, and its own name there. Raises `ToolNotFound` for any other name."""
         if name not in self._origins:
-            raise ToolNotFound(f"'{name}' is no tool of an MCP server")
+            raise ToolNotFound(f"no MCP tool is registered as '{name}'")
         return self._origins[name]
 
     def _status(self) -> list[ServerStatus]:
@@ -125,9 +128,9 @@ class MCPManager:
             self._ending, self._bridge = self._bridge, None
 
     def _changed(self) -> None:
-        """Called on the bridge's thread; a registry is only ever touched on the loop that gave it."""
+        """Register changes on the loop that `initialize` ran in; called on the bridge's thread."""
         if self._initialized and self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # that loop has ended
+            with contextlib.suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self._register)
 
     def _register(self) -> None:
@@ -145,84 +148,11 @@ class MCPManager:
             self._origins = self._origins | {tool.name: (tool.server, tool.remote_name) for tool in new}
 
 
-async def _until(came: Callable[[float], bool], seconds: float) -> bool:
-    """Poll, so that no worker thread of the host's loop is held: they may all be waiting for tools."""
+async def _until(happened: Callable[[float], bool], seconds: float) -> bool:
+    """Poll instead of waiting on a worker thread of the loop: all of them may be busy with tools."""
     deadline = time.monotonic() + seconds
-    while not came(0):
+    while not happened(0):
         if time.monotonic() > deadline:
             return False
         await asyncio.sleep(POLL_SECONDS)
     return True
-
-
-SLACK_SECONDS = 5.0
-"""How much longer than their own limits calls and starts are waited for."""
-
-
-@dataclass
-class ToolDef:
-    """A tool as a registry holds it; `func(**arguments)` calls it and returns text."""
-
-    name: str
-    description: str
-    input_schema: dict[str, Any]
-    func: Callable[..., str]
-    max_result_chars: int = DEFAULTS["max_result_chars"]
-
-    def truncate_result(self, text: str) -> str:
-        """Return at most `max_result_chars` of a text, its middle cut out; all of it if that is 0."""
-        return cut_middle(text, self.max_result_chars) if self.max_result_chars > 0 else text
-
-    def to_openai_schema(self, mode: Literal["chat_completions", "responses"] = "chat_completions") -> dict[str, Any]:
-        """Return the definition as the chat completions API takes it, or the responses API."""
-        function = {"name": self.name, "description": self.description, "parameters": self.input_schema}
-        return {"type": "function", **(function if mode == "responses" else {"function": function})}
-
-
-class Registry(Protocol):
-    """What is needed of a host's registry."""
-
-    def get_tool_names(self) -> list[str]: ...
-
-    def register_tools(self, tools: list[ToolDef], /) -> object: ...
-
-
-def make_tool_def(tool: Tool, server: ServerConfig, running: Callable[[], BridgeThread | None]) -> ToolDef:
-    """Return the definition of a tool of `server`.
-
-    `running` gives the bridge to call it through, None if that is shut down. `func` blocks its caller
-    until the tool has answered. It raises `ToolExecutionError` if the tool itself failed, and returns a
-    text for the model if the server is not there or takes too long.
-    """
-
-    def func(**kwargs: Any) -> str:
-        logger.debug("calling %s with %s", tool.name, ", ".join(kwargs) or "no arguments")
-        try:
-            result = _result(tool, server, running(), kwargs)
-        except BridgeError as error:
-            logger.error("%s failed: %s", tool.name, error.message)
-            return failure_text(error, tool.server, tool.remote_name)
-        text = result_text(result, tool.server, tool.remote_name)
-        if result.is_error:
-            raise ToolExecutionError(text, server=tool.server)
-        return text
-
-    func.__name__, func.__doc__ = tool.name, tool.description
-    return ToolDef(tool.name, tool.description, deepcopy(tool.input_schema), func, server.max_result_chars)
-
-
-def _result(tool: Tool, server: ServerConfig, bridge: BridgeThread | None, arguments: dict[str, Any]) -> ToolResult:
-    if bridge is None:
-        raise ServerUnavailable("the bridge is shut down", server=tool.server)
-    future = bridge.submit(tool.name, arguments)
-    try:
-        return future.result(_longest_call(server, tool.remote_name))
-    except concurrent.futures.TimeoutError:
-        raise CallTimeout("the call did not end in time", server=tool.server) from None
-    finally:
-        future.cancel()  # nothing to a call that is done; one whose caller was interrupted must end
-
-
-def _longest_call(server: ServerConfig, tool: str) -> float:
-    """Return how many seconds the slowest call takes that its own limits allow: its server may have to start first."""
-    return server.start_limit + 2 * server.connect_timeout + server.call_limits(tool).total + SLACK_SECONDS

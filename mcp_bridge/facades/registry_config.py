@@ -1,7 +1,7 @@
-"""The `mcp.json` that a registry's manager works by: where it is looked for, and what it holds.
+"""The `mcp.json` of `MCPManager`: where it is searched for, and what it contains.
 
-A file ending in `.toml` is read as a `config.toml`. In any other one, an `mcpServers` file, `timeout`
-(seconds) is another word for `call_timeout`, and the defaults of `DEFAULTS` hold.
+A file ending in `.toml` is read as a `config.toml`, any other as an `mcpServers` file, in which
+`timeout` (seconds) is an alias of `call_timeout` and `DEFAULTS` apply.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ ENVIRONMENT_VARIABLE = "MCP_BRIDGE_CONFIG"
 FILE_NAME = "mcp.json"
 USER_FILE = f"~/.mcp-bridge/{FILE_NAME}"
 DEFAULTS: Mapping[str, Any] = {"call_timeout": 30, "max_result_chars": 5000}
-"""What hosts with a registry expect: seconds until a call is given up, characters of a result."""
+"""What programs with a registry expect: the time limit of a call in seconds, the characters of a result."""
 
 
 @dataclass(frozen=True)
 class MCPServerConfig:
-    """One server of the file, `${VAR}` expanded; None for what it does not state.
+    """One server of the file, `${VAR}` expanded; None for a key that it does not set.
 
     `transport` is as written, else "stdio", or "auto" for a server with a `url`. `timeout` is in seconds.
     """
@@ -45,13 +45,13 @@ class MCPServerConfig:
 
 
 class MCPConfigLoader:
-    """Finds and reads the configuration. Nothing is raised: what is wrong is logged."""
+    """Finds and reads the configuration. Never raises: mistakes are logged."""
 
     @staticmethod
     def load(config_path: str | Path | None = None, workspace_root: str | Path = ".") -> list[MCPServerConfig]:
-        """Return the servers of the first file there is, none if there is none or it cannot be read.
+        """Return the servers of the first file that exists; none if no file exists or it cannot be read.
 
-        Looked for are the file named by the environment variable `MCP_BRIDGE_CONFIG`, `config_path`,
+        Searched are the file named by the environment variable `MCP_BRIDGE_CONFIG`, `config_path`,
         `<workspace_root>/mcp.json` and `~/.mcp-bridge/mcp.json`. An invalid entry is left out with a
         warning, a disabled one silently.
         """
@@ -66,12 +66,12 @@ class MCPConfigLoader:
 
     @staticmethod
     def read(config_path: str | Path | None = None, workspace_root: str | Path = ".") -> BridgeConfig:
-        """Return the same file as a bridge takes it: invalid entries are kept, as failed servers."""
+        """Return the same file as a `BridgeConfig`: invalid entries stay, as failed servers."""
         return _read(config_path, workspace_root)[0]
 
 
 def _read(config_path: str | Path | None, workspace_root: str | Path) -> tuple[BridgeConfig, Mapping[str, Any]]:
-    """Return the checked configuration and its entries as they were written."""
+    """Return the checked configuration, and its entries as written."""
     file = _find(config_path, workspace_root)
     if file is None:
         logger.debug("no %s found: no MCP servers", FILE_NAME)
@@ -94,12 +94,12 @@ def _find(config_path: str | Path | None, workspace_root: str | Path) -> Path | 
         if file.is_file():
             return file
         if place in stated:
-            logger.warning("there is no file %s; looking for another %s", file, FILE_NAME)
+            logger.warning("file %s does not exist; searching for another %s", file, FILE_NAME)
     return None
 
 
 def _is_whole(server: ServerConfig) -> bool:
-    """Tell whether an entry says all that it has to; whether its server can be started is another matter."""
+    """Return whether an entry is complete, even if its server cannot be started."""
     return server.mistake is not None and server.mistake.kind == "impossible"
 
 

@@ -1,4 +1,4 @@
-"""How a program names its one server, and the configuration that this makes."""
+"""The parameters of a program's one server, and the configuration made from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import ConfigError
 from ..tools.tool import MAX_TOOLS
 
 KEPT_SESSION: Mapping[str, Any] = {"session": "shared", "idle_timeout": 10 * 365 * 86_400.0}
-"""Keys of a server with one session for as long as its program keeps it open: closing ends it, not age."""
+"""Keys of a server whose one session lasts until the program closes it: no idle time ends it."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class LocalServerParams:
 
 @dataclass(frozen=True)
 class RemoteServerParams:
-    """Where a server is. Without `transport` streamable HTTP is tried, then SSE."""
+    """How to reach a server. Without `transport` streamable HTTP is tried, then SSE."""
 
     url: str = field(repr=False)
     headers: Mapping[str, str] | None = field(default=None, repr=False)
@@ -36,13 +36,13 @@ class RemoteServerParams:
 
 
 def local_entry(params: LocalServerParams) -> dict[str, Any]:
-    """Return the entry of a server to start; what is wrong in it is found when that is checked."""
+    """Return the configuration entry of a local server, unchecked."""
     args = params.args if isinstance(params.args, str) else [_text(word) for word in params.args]
     return {"command": _text(params.command), "args": args, "env": params.env, "cwd": _text(params.cwd)}
 
 
 def remote_entry(params: RemoteServerParams) -> dict[str, Any]:
-    """Return the entry of a remote server; an empty token is none."""
+    """Return the configuration entry of a remote server, unchecked; an empty token counts as none."""
     return {
         "url": params.url,
         "headers": params.headers,
@@ -52,16 +52,16 @@ def remote_entry(params: RemoteServerParams) -> dict[str, Any]:
 
 
 def config_of_one(name: str, entry: Mapping[str, Any]) -> BridgeConfig:
-    """Return the configuration of a server alone, all of whose tools are offered.
+    """Return a configuration with this one server, which offers all its tools.
 
-    The entry may hold `${VAR}` as in a file, and None for what is not stated; what is wrong in it is
-    found when the server is started.
+    The entry may hold `${VAR}` as in a file, and None for a key that is not set. A mistake in it fails the
+    server's start.
     """
     return parse_config({"mcp": {"max_tools": MAX_TOOLS, "servers": {name: entry}}})
 
 
 def checked_config_of_one(name: str, entry: Mapping[str, Any]) -> BridgeConfig:
-    """Return the same. Raises `ConfigError` if the entry cannot be used, and `TypeError` for an unknown key."""
+    """Return the same. Raises `ConfigError` for an entry that cannot be used, and `TypeError` for an unknown key."""
     config = config_of_one(name, entry)
     for server in config.servers:
         if server.warnings:

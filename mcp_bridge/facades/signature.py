@@ -1,8 +1,8 @@
-"""A Python function whose signature, annotations and docstring say what a tool's JSON Schema says.
+"""A Python function with the signature, annotations and docstring that a tool's JSON Schema describes.
 
-A signature says less: no descriptions, no limits, and no names such as `from` or `max-results`,
-which are no Python parameters. The function takes those as keywords all the same, and its
-docstring tells of them.
+A signature expresses less than a schema: no descriptions, no limits, and no names such as `from` or
+`max-results`, which are not valid Python parameters. The function takes those as keywords
+through `**kwargs`, and its docstring lists them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ..tools.schema.merge import resolve
 ToolFunction = Callable[..., Coroutine[Any, Any, str]]
 
 MAX_DOC_CHARS = 1024
-"""Longest docstring made here: model APIs take no longer description of a function."""
+"""Longest docstring: model APIs refuse longer descriptions of a function."""
 _MAX_DEPTH = 8
-"""Levels of a schema that become types; what lies deeper is `Any`."""
+"""Levels of a schema that become types; deeper ones are `Any`."""
 _TYPES: Mapping[str, Any] = {
     "string": str,
     "integer": int,
@@ -36,10 +36,9 @@ _TYPES: Mapping[str, Any] = {
 def make_function(
     name: str, description: str, schema: Mapping[str, Any], call: Callable[[dict[str, Any]], Awaitable[str]]
 ) -> ToolFunction:
-    """Return an `async def` function for a tool with a shown schema.
+    """Return an `async def` function for a tool; `schema` is one that `show` has returned.
 
-    All its parameters are keywords, which it hands to `call` as they were given: what was
-    left out stays left out.
+    All parameters are keyword-only and are passed to `call` as given: an omitted one stays omitted.
     """
 
     async def function(**arguments: Any) -> str:
@@ -54,7 +53,7 @@ def make_function(
 
 
 def _parameters(schema: Mapping[str, Any]) -> list[Parameter]:
-    properties: Mapping[str, Any] = schema["properties"]
+    properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     required = schema.get("required", ())
     parameters: list[Parameter] = []
     for name, one in properties.items():
@@ -62,7 +61,7 @@ def _parameters(schema: Mapping[str, Any]) -> list[Parameter]:
             kind: Any = annotation(one, schema)
             default: Any = Parameter.empty
             if name not in required:
-                default = copy.deepcopy(one.get("default")) if isinstance(one, Mapping) else None
+                default = copy.deepcopy(one.get("default"))
                 kind = kind if default is not None else kind | None
             parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
     if len(parameters) < len(properties) or schema.get("additionalProperties", False) is not False:
@@ -74,7 +73,7 @@ def _parameters(schema: Mapping[str, Any]) -> list[Parameter]:
 
 
 def annotation(schema: object, root: Mapping[str, Any], depth: int = _MAX_DEPTH) -> Any:
-    """Return the Python type of the values that a schema inside `root` describes, `Any` if it is not known."""
+    """Return the Python type of the values that a schema inside `root` describes, `Any` if there is none."""
     if not isinstance(schema, Mapping) or depth <= 0:
         return Any
     if "$ref" in schema:
@@ -101,13 +100,16 @@ def _union(types: list[Any]) -> Any:
 
 
 def _docstring(description: str, schema: Mapping[str, Any]) -> str:
-    """Return the description, and what the signature cannot say of the parameters."""
+    """Return the description, followed by what the signature cannot express about the parameters."""
     lines = []
     for name, one in schema["properties"].items():
-        told = one.get("description") if isinstance(one, Mapping) else None
-        if told or not _is_parameter(name):
-            need = "" if _is_parameter(name) else " (required)" if name in schema.get("required", ()) else " (optional)"
-            lines.append(f"    {name}{need}: {told or name}")
+        text = one.get("description")
+        if _is_parameter(name):
+            if text:
+                lines.append(f"    {name}: {text}")
+        else:
+            need = "required" if name in schema.get("required", ()) else "optional"
+            lines.append(f"    {name} ({need}): {text or name}")
     return truncate("\n".join([description, "", "Args:", *lines]) if lines else description, MAX_DOC_CHARS)
 
 

@@ -1,6 +1,6 @@
-"""One server behind a bridge on its own thread, opened and closed by whoever asks, in any order.
+"""One server behind a bridge on its own thread, opened and closed in any order.
 
-Any task of any loop, and any thread, may use it, since nothing of it lives in the caller's loop.
+Nothing of it lives in the caller's loop: any task, loop or thread may use it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ..tools.tool import Tool
 logger = logging.getLogger(__name__)
 
 START_MARGIN_SECONDS = 5.0
-"""Added to the server's own limits while waiting for it, so that its own reason is told."""
+"""Added to the server's own limits while waiting, so that the server's own error arrives first."""
 CLOSE_SECONDS = 20.0
-"""How long `close` waits for the server to end; its sessions take 8 s at the most."""
+"""How long `close` waits for the server to stop; its sessions need 8 s at most."""
 _NEAR_NAMES = 5
 
 
 class ToolsetState(str, Enum):
-    """Where a toolset, or any one server, is in its life; equal to its name in lower case."""
+    """The state of a toolset, or of any single server; equal to its name in lower case."""
 
     CREATED = "created"
     CONNECTING = "connecting"
@@ -44,13 +44,13 @@ class ToolsetState(str, Enum):
 
 
 class SingleServer:
-    """Owns the `BridgeThread` of a server from `open` to `close`, as often as that happens.
+    """Owns the `BridgeThread` of a server from `open` to `close`; may be opened again.
 
-    Closed by itself when nobody refers to this object any more.
+    Closes the server when this object is garbage-collected.
     """
 
     def __init__(self, name: str, config: Callable[[], BridgeConfig], fix: str = "connect it first") -> None:
-        """`config` is asked at each start, for a configuration with this one server; `fix` says how to open it."""
+        """`config` returns the server's configuration at each start; errors of a closed server end with `fix`."""
         self.name = name
         self.state = ToolsetState.CREATED
         self._config = config
@@ -66,11 +66,11 @@ class SingleServer:
         return self.state is ToolsetState.CONNECTED
 
     async def open(self) -> None:
-        """Start the server, unless it is open, and wait for it. Raises `ServerUnavailable`, and is closed then."""
+        """Start the server and wait until it is ready. Raises `ServerUnavailable`, and is closed then."""
         if self.is_open:
             return
         if self.state in (ToolsetState.DISCONNECTING, ToolsetState.DISCONNECTED):
-            await self.close()  # what was lost may still be ending
+            await self.close()  # a lost connection may still be closing
         with self._lock:
             begins = self._bridge is None
             bridge = self._bridge = self._bridge or self._start()
@@ -78,7 +78,7 @@ class SingleServer:
             await asyncio.to_thread(bridge.wait_ready, self._limit)
             self._require_ready(bridge)
         except BaseException:
-            if begins:  # also when cancelled: nobody else would end it
+            if begins:  # also when cancelled: no other task would end it
                 await self._end(bridge)
             raise
 
@@ -91,13 +91,13 @@ class SingleServer:
         return bridge
 
     async def refresh(self) -> None:
-        """List the tools anew. Raises `ServerUnavailable` if the server does not give them."""
+        """List the tools again. Raises `ServerUnavailable` if that fails."""
         bridge = self.bridge()
         await bridge.refresh()
         self._require_ready(bridge)
 
     def tools(self) -> list[Tool]:
-        """Return the tools as last listed. Raises `ServerUnavailable` if the server was given up."""
+        """Return the tools as last listed. Raises `ServerUnavailable` if the server has failed."""
         bridge = self.bridge()
         status = _status(bridge)
         if status is not None and status.state == "failed":
@@ -105,12 +105,12 @@ class SingleServer:
         return bridge.tools()
 
     async def find(self, name: str) -> Tool:
-        """Return a tool by the server's own name for it, or its public one, listing anew if it is not known.
+        """Return a tool by the server's own name or the public one; lists the tools again before giving up.
 
-        Raises `ValueError` with similar names if there is none, else as `tools` and `refresh`.
+        Raises `ValueError` with similar names for an unknown tool, else what `tools` and `refresh` raise.
         """
-        for anew in (False, True):
-            if anew:
+        for again in (False, True):
+            if again:
                 await self.refresh()
             tools = self.tools()
             for tool in tools:
@@ -124,14 +124,14 @@ class SingleServer:
     async def call(self, name: str, arguments: Mapping[str, Any], seconds: float | None = None) -> ToolResult:
         """Call a tool by its public name; `seconds` limits the call further than the configuration.
 
-        Raises what `Bridge.call` raises, and `ServerUnavailable` when it is closed meanwhile.
+        Raises what `Bridge.call` raises, and `ServerUnavailable` if the server is closed meanwhile.
         """
         future = self.bridge().submit(name, arguments)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         waiting = asyncio.wrap_future(future)
         try:
-            # Not `wait_for`: who cancelled it, the caller or `close`, must be told apart.
+            # Not `wait_for`: a cancellation by the caller and one by `close` must be distinguishable.
             await asyncio.wait({waiting}, timeout=seconds)
             if not waiting.done():
                 raise CallTimeout(f"no answer within {seconds:g} s (execution_timeout)", server=self.name)
@@ -142,16 +142,16 @@ class SingleServer:
         return waiting.result()
 
     def lose(self, bridge: BridgeThread, reason: str) -> None:
-        """Be closed at once, since the connection is of no use; its bridge ends in the background."""
+        """Become disconnected at once because the connection is lost; the bridge closes in the background."""
         with self._lock:
             if self._bridge is bridge and self.is_open:
                 self.state, self._loss = ToolsetState.DISCONNECTED, f", after this: {reason}"
         bridge.close_soon()
 
     async def close(self) -> bool:
-        """End the server; tell whether all has ended. Safe to repeat.
+        """Stop the server; return whether it has stopped in time. Safe to repeat.
 
-        Calls that `call` began are ended at once. Others on the bridge may finish, later than this if need be.
+        Calls made through `call` are cancelled. Other calls on the bridge may finish, even after this returns.
         """
         bridge = self._bridge
         return bridge is None or await self._end(bridge)
@@ -174,18 +174,18 @@ class SingleServer:
                     future.cancel()
         bridge.close_soon()
         try:
-            ended = await asyncio.to_thread(bridge.join, CLOSE_SECONDS)
-            if not ended:
-                text = "MCP server '%s' did not end within %g s: it does when its calls have"
+            stopped = await asyncio.to_thread(bridge.join, CLOSE_SECONDS)
+            if not stopped:
+                text = "MCP server '%s' has not stopped after %g s; it stops when its running calls finish"
                 logger.warning(text, self.name, CLOSE_SECONDS)
-            return ended
+            return stopped
         finally:
             with self._lock:
                 if self._bridge is bridge:
                     self._bridge, self.state = None, ToolsetState.DISCONNECTED
 
     def _require_ready(self, bridge: BridgeThread) -> None:
-        """Be open if the server is ready; else raise what is the matter."""
+        """Become connected if the server is ready; else raise `ServerUnavailable` with its reason."""
         status = _status(bridge)
         ready = status is not None and status.state == "ready"
         with self._lock:
@@ -201,5 +201,5 @@ class SingleServer:
 
 
 def _status(bridge: BridgeThread) -> ServerStatus | None:
-    """Return the state of the one server, None if the bridge has not come so far."""
+    """Return the state of the one server, None while the bridge is still starting."""
     return next(iter(bridge.status()), None)

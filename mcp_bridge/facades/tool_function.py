@@ -1,4 +1,4 @@
-"""A tool of a server as an async function that gives content blocks."""
+"""A tool of a server as an async function that returns content blocks."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from .._sdk import CallToolResult
 
 
-Call = Callable[[str, Mapping[str, Any], "float | None"], Awaitable[ToolResult]]
-"""How a tool is called: its public name, arguments, and seconds at the most or None."""
-_PYTHON_OWN = ("self",)
-"""An argument of that name cannot be passed to a method: it gets a trailing `_`."""
+CallTool = Callable[[str, Mapping[str, Any], "float | None"], Awaitable[ToolResult]]
+"""Calls a tool: its public name, the arguments, and a time limit in seconds or None."""
+_RESERVED = ("self",)
+"""Parameter names that a method cannot take as keywords: a tool's own of that name get a trailing `_`."""
 
 
 class MCPToolFunction:
     """A tool under the server's own name; call it with the tool's arguments.
 
-    `description` and `inputSchema` are what a model is shown; both are this object's own.
-    Gives a `ToolResponse` or, with `wrap_tool_result` false, the SDK's `CallToolResult`. An error
+    `description` and `inputSchema` are what a model is shown; both are copies, safe to change.
+    Returns a `ToolResponse` or, with `wrap_tool_result` false, the SDK's `CallToolResult`. An error
     that the tool reports is part of it. Raises `ServerUnavailable`, `CallTimeout` or `ToolNotFound`, whose
-    text says what failed, for which server, and what to try: hosts show it to the model.
+    text names the tool, the server and a remedy: hosts show it to the model.
     """
 
     def __init__(
         self,
-        call: Call,
+        call: CallTool,
         tool: Tool,
         *,
         wrap_tool_result: bool = True,
@@ -45,7 +45,7 @@ class MCPToolFunction:
         self.name = tool.remote_name
         self.mcp_name = tool.server
         self.description = tool.description
-        self.inputSchema, self._original = rename_parameters(tool.input_schema, _PYTHON_OWN)
+        self.inputSchema, self._original = rename_parameters(tool.input_schema, _RESERVED)
         self.annotations = tool.annotations
         self.wrap_tool_result = wrap_tool_result
         self.execution_timeout = execution_timeout or None  # 0 means none, as in agentscope
@@ -66,10 +66,11 @@ class MCPToolFunction:
         read_timeout_seconds: timedelta | float | None = None,
         **unused: Any,
     ) -> CallToolResult:
-        """Call the tool as one calls an SDK's session; with `wrap_tool_result` its content is readable.
+        """Call the tool with the signature of the SDK's `ClientSession.call_tool`.
 
-        agentscope takes this object for the session that the tool is called through. `name` is
-        that of this tool, and there is no progress to tell of in `unused`.
+        agentscope uses this object as the session of the tool. With `wrap_tool_result` the content is
+        text, images and audio only. `name` is always this tool's; other options of the SDK's method,
+        such as a progress callback, are ignored.
         """
         from .. import _sdk  # late: importing it takes half a second
 
@@ -78,7 +79,7 @@ class MCPToolFunction:
             seconds = seconds.total_seconds()
         result = await self._run(arguments or {}, seconds)
         if result.raw and not self.wrap_tool_result:
-            with contextlib.suppress(ValueError):  # the SDK's class does not hold everything servers send
+            with contextlib.suppress(ValueError):  # the SDK's class refuses some results that servers send
                 return _sdk.call_tool_result(result.raw)
         wire = {"content": self._content(result), "isError": result.is_error}
         wire |= {key: value for key in ("structuredContent", "_meta") if isinstance(value := result.raw.get(key), dict)}
@@ -89,9 +90,15 @@ class MCPToolFunction:
         try:
             return await self._call(self.mcp_tool.name, own, seconds)
         except BridgeError as error:
-            error.args = (failure_text(error, self.mcp_name, self.mcp_tool.remote_name),)
-            raise
+            raise _with_text(error, failure_text(error, self.mcp_name, self.mcp_tool.remote_name)) from error
 
     def _content(self, result: ToolResult) -> list[dict[str, Any]]:
         marked = result_text(result, self.mcp_name, self.mcp_tool.remote_name) if self.wrap_tool_result else result.text
         return readable_content(result, marked, self._max_chars)
+
+
+def _with_text(error: BridgeError, text: str) -> BridgeError:
+    """Return a copy of an error with another text; the constructors of the subclasses differ, so none is called."""
+    copied = type(error).__new__(type(error), text)
+    vars(copied).update(vars(error))
+    return copied

@@ -1,4 +1,4 @@
-"""A result as content blocks: text, pictures and sounds in the order in which the server sent them."""
+"""A result as content blocks: text, images and audio in the order in which the server sent them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._typing import assert_never
 from ..text.cleaning import clean_label, truncate
-from ..tools.content import KINDS, standard_block
+from ..tools.content import block_kind, standard_block
 from ..tools.result import NO_OUTPUT, Media, ToolResult, convert
 
 logger = logging.getLogger(__name__)
@@ -19,10 +20,10 @@ Block = dict[str, Any]
 
 
 class ToolResponse(list[Block]):
-    """The blocks of a result as plain dicts in the shape of agentscope's.
+    """The blocks of a result as plain dicts in agentscope's shape.
 
     A block is `{"type": "text", "text": ...}`, or of type image or audio with a `source` of `type`
-    base64, `media_type` and `data`. `content` is this list, as agentscope's class of that name has it.
+    base64, `media_type` and `data`. `content` is this list, for programs that use agentscope's own `ToolResponse`.
     """
 
     def __init__(self, content: Iterable[Mapping[str, Any]], *, is_error: bool = False) -> None:
@@ -35,10 +36,10 @@ class ToolResponse(list[Block]):
 
 
 def readable_content(result: ToolResult, text: str, max_chars: int) -> list[Block]:
-    """Return a result as MCP content blocks of the kinds text, image and audio; never empty.
+    """Return a result as MCP content blocks of the types text, image and audio; never empty.
 
-    Everything else becomes text, and all text is clean. `text` is what all of the result's text
-    is told in, for failures and for what is longer than `max_chars` characters.
+    Other types become text, and all text is clean. `text` replaces the blocks' own text if the result is an
+    error or longer than `max_chars` characters.
     """
     content = result.raw.get("content")
     if not result.is_error and isinstance(content, list):
@@ -46,21 +47,22 @@ def readable_content(result: ToolResult, text: str, max_chars: int) -> list[Bloc
         chars = sum(len(block["text"]) for block in blocks if block["type"] == "text")
         if blocks and chars <= max_chars and result.structured is None:
             return blocks
-        # Beside a text of the server's own, the model is told what that does not say of the structured result.
-        said = convert({"content": content}, max_chars=sys.maxsize).text
-        if blocks and any(map(_has_text, content)) and len(result.text) <= max_chars and result.text.startswith(said):
-            more = result.text.removeprefix(said).strip()
+        # `result.text` may go on after the blocks' text: with structured content that the blocks lack.
+        own_text = convert({"content": content}, max_chars=sys.maxsize).text
+        fits = len(result.text) <= max_chars and result.text.startswith(own_text)
+        if blocks and any(map(_has_text, content)) and fits:
+            more = result.text.removeprefix(own_text).strip()
             return [*blocks, *([_text(more)] if more else [])]
-    return [_text(text), *(_media(one) for one in result.media if one.type != "file")]
+    return [_text(text), *_media_blocks(result.media)]
 
 
 def _in_order(content: list[object]) -> list[Block]:
-    """Return the readable form of each block that shows anything."""
+    """Return the readable form of each block that has one."""
     blocks: list[Block] = []
     for block in content:
         _warn_of_unknown(block)
         one = convert({"content": [block]}, max_chars=sys.maxsize)
-        shown = [_media(media) for media in one.media if media.type != "file"]
+        shown = _media_blocks(one.media)
         if not shown and one.text != NO_OUTPUT:
             shown = [_text(one.text)]
         blocks += shown
@@ -69,8 +71,10 @@ def _in_order(content: list[object]) -> list[Block]:
 
 def _warn_of_unknown(block: object) -> None:
     block = standard_block(block)
+    if isinstance(block, str) or block_kind(block) is not None:
+        return
     kind = block.get("type") if isinstance(block, Mapping) else type(block).__name__
-    if isinstance(kind, str) and kind not in (*KINDS, "str"):
+    if isinstance(kind, str) and kind != "str":
         logger.warning("a content block of the unknown kind '%s' is not shown", truncate(clean_label(kind), 80))
 
 
@@ -86,13 +90,23 @@ def _text(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def _media(media: Media) -> Block:
-    data = base64.b64encode(media.data).decode("ascii")
-    return {"type": media.type, "data": data, "mimeType": media.mime_type}
+def _media_blocks(media: Iterable[Media]) -> list[Block]:
+    """Return the blocks of pictures and sounds; a file is only described, by the text of its result."""
+    blocks: list[Block] = []
+    for one in media:
+        match one.type:
+            case "image" | "audio":
+                data = base64.b64encode(one.data).decode("ascii")
+                blocks.append({"type": one.type, "data": data, "mimeType": one.mime_type})
+            case "file":
+                pass
+            case _:
+                assert_never(one.type)
+    return blocks
 
 
 def _sourced(block: Mapping[str, Any]) -> Block:
-    """Return a block of the protocol in agentscope's shape."""
+    """Return a content block in agentscope's shape."""
     if block["type"] == "text":
         return dict(block)
     source = {"type": "base64", "media_type": block["mimeType"], "data": block["data"]}

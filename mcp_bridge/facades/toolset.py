@@ -1,14 +1,13 @@
 """The tools of one MCP server as plain Python functions, for programs that hand functions to a model.
 
 A toolset keeps one session from `connect` to `disconnect`, so that a server remembers earlier
-calls. It lives on a thread of its own: its functions work in any event loop, also in a new one each.
+calls. The session runs on a thread of its own: the functions work in any event loop, also in several.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
 from dataclasses import replace
 from importlib import import_module
 from types import TracebackType
@@ -17,11 +16,11 @@ from typing import Any, Generic, TypeVar
 from ..config.bridge_config import BridgeConfig
 from ..errors import BridgeError, ServerUnavailable
 from ..tools.failure_text import failure_text, result_text
-from ..tools.names import assign_names
 from ..tools.tool import Tool
 from .server_params import KEPT_SESSION, LocalServerParams, RemoteServerParams, config_of_one, local_entry, remote_entry
 from .signature import ToolFunction, make_function
 from .single_server import SingleServer, ToolsetState
+from .tool_selection import ToolFilter, matches_filter, with_prefix
 
 _Params = TypeVar("_Params")
 _Toolset = TypeVar("_Toolset", bound="McpToolset[Any]")
@@ -31,9 +30,10 @@ class McpToolset(ABC, Generic[_Params]):
     """The tools of one server, between `connect` and `disconnect` or in `async with`.
 
     `tool_filter` is a predicate over `Tool`, or names: the server's own or the functions'.
-    `tool_prefix` replaces `mcp_<name>_`. Once the server has ended the session or cannot be
-    reached, the call that finds out says so, and the toolset is disconnected; with
-    `auto_reconnect` it stays, and the next call connects anew. No call is made twice.
+    `tool_prefix` replaces `mcp_<name>_`. When the server has ended the session or cannot be
+    reached, the next call returns the reason, and the toolset is disconnected; with
+    `auto_reconnect` it stays connected, and the call after that opens a new session. No call is
+    made twice.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class McpToolset(ABC, Generic[_Params]):
         name: str,
         params: _Params,
         *,
-        tool_filter: Callable[[Tool], bool] | Collection[str] | None = None,
+        tool_filter: ToolFilter | None = None,
         tool_prefix: str | None = None,
         auto_reconnect: bool = False,
     ) -> None:
         self.name = name
         self._params = params
-        self._filter = [tool_filter] if isinstance(tool_filter, str) else tool_filter
+        self._filter = tool_filter
         self._prefix = tool_prefix
         self._auto_reconnect = auto_reconnect
         self._server = SingleServer(
@@ -56,7 +56,7 @@ class McpToolset(ABC, Generic[_Params]):
 
     @abstractmethod
     def _entry(self) -> dict[str, Any]:
-        """Return the server's entry as it would stand in a configuration."""
+        """Return the server's entry in the form of a configuration file."""
 
     @property
     def state(self) -> ToolsetState:
@@ -76,18 +76,18 @@ class McpToolset(ABC, Generic[_Params]):
         await self.disconnect()
 
     async def connect(self) -> None:
-        """Start the server and read its tools; does nothing if that is done.
+        """Start the server and read its tools; does nothing if connected.
 
         Raises `ServerUnavailable` with the server's reason, and leaves the toolset disconnected.
         """
         await self._server.open()
 
     async def disconnect(self) -> None:
-        """Let running calls finish and end the server; does nothing if that is done."""
+        """Let running calls finish and end the server; does nothing if disconnected."""
         await self._server.close()
 
     async def refresh_tools(self) -> None:
-        """Read the server's tools anew. Raises `ServerUnavailable` if it does not give them."""
+        """List the server's tools again. Raises `ServerUnavailable` if that fails."""
         await self._server.refresh()
 
     def get_tools(self) -> list[ToolFunction]:
@@ -95,11 +95,8 @@ class McpToolset(ABC, Generic[_Params]):
 
         A function returns text, also for a failure; it raises only if the toolset is not connected.
         """
-        named = {tool.name: tool for tool in self._server.bridge().tools()}
-        if self._prefix is not None:
-            own = assign_names(named.values(), prefix=self._prefix)
-            named = {tool.name: replace(tool, name=name) for name, tool in own.items()}
-        return [self._function(name, tool) for name, tool in named.items() if self._wants(tool)]
+        tools = with_prefix(self._server.bridge().tools(), self._prefix)
+        return [self._function(name, tool) for name, tool in tools.items() if matches_filter(tool, self._filter)]
 
     def get_tool_defs(self) -> list[Any]:
         """Return a `liteai_sdk.ToolDef` for each tool, with its exact schema. Raises `ImportError` without it."""
@@ -111,13 +108,8 @@ class McpToolset(ABC, Generic[_Params]):
         config = config_of_one(self.name, {**self._entry(), **KEPT_SESSION})
         return replace(config, servers=tuple(replace(one, reopen=self._auto_reconnect) for one in config.servers))
 
-    def _wants(self, tool: Tool) -> bool:
-        if callable(self._filter):
-            return self._filter(tool)
-        return self._filter is None or tool.remote_name in self._filter or tool.name in self._filter
-
     def _function(self, name: str, tool: Tool) -> ToolFunction:
-        """Return the function for a tool that the bridge knows by `name`."""
+        """Return the function that calls the tool which the bridge offers as `name`."""
 
         async def call(arguments: dict[str, Any]) -> str:
             bridge = self._server.bridge()
@@ -130,12 +122,12 @@ class McpToolset(ABC, Generic[_Params]):
             return result_text(result, tool.server, tool.remote_name)
 
         function = make_function(tool.name, tool.description, tool.input_schema, call)
-        vars(function).update(_mcp_tool=tool, __is_tool__=True)  # marks by which liteai-sdk knows a tool
+        vars(function).update(_mcp_tool=tool, __is_tool__=True)  # liteai-sdk recognizes a tool by these marks
         return function
 
 
 class LocalMcpToolset(McpToolset[LocalServerParams]):
-    """The tools of a server that is started here."""
+    """The tools of a server that is started as a process."""
 
     def _entry(self) -> dict[str, Any]:
         return local_entry(self._params)

@@ -1,7 +1,7 @@
 """One `BaseTool` subclass per MCP tool, for bots that register classes.
 
-Hosts pass their own base class; `BaseTool` here is a small one for everybody else, and
-says what the factory reads from a base: which argument names belong to the host.
+A host passes its own base class; `BaseTool` is a small one for other programs, and declares the
+attributes that the factory reads from a base.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..tools.schema.shown import rename_parameters
 from ..tools.tool import Tool
 
 MAX_CALL_SECONDS = 120.0
-"""Most that `max_call_time` is by default inside a bot: people in a chat do not wait longer."""
+"""Upper limit of the default of `max_call_time` inside a bot: people in a chat do not wait longer."""
 Parameter = tuple[str, Any, str, bool, "list[Any] | None"]
-"""A host's parameter: name, type, description, required, allowed values or None."""
+"""A parameter as hosts declare it: name, type, description, required, allowed values or None."""
 
 
 class BaseTool:
-    """A tool class without a host. `chat` and `user` say on whose behalf it is executed."""
+    """A tool class without a host. `chat` and `user` identify the caller, for the owner's rules."""
 
     name: ClassVar[str] = ""
     description: ClassVar[str] = ""
@@ -34,7 +34,7 @@ class BaseTool:
     input_schema: ClassVar[dict[str, Any]] = {}
     available_for_llm: ClassVar[bool] = False
     host_arguments: ClassVar[Collection[str]] = ()
-    """Argument names that the host itself fills in: a tool's own of that name get a trailing `_`."""
+    """Argument names that the host fills in: a tool's own parameter of that name gets a trailing `_`."""
 
     def __init__(self, chat: str | None = None, user: str | None = None) -> None:
         self.chat = chat
@@ -42,25 +42,25 @@ class BaseTool:
 
     @classmethod
     def get_tool_definition(cls) -> dict[str, Any]:
-        """Return name, description and 5-tuples, as hosts ask for them."""
+        """Return name, description and parameters, under the keys that hosts read."""
         return {"name": cls.name, "description": cls.description, "parameters": cls.parameters}
 
     async def execute(self, function_args: dict[str, Any]) -> dict[str, Any]:
-        """Run the tool. Subclasses made by `create_mcp_tool_class` do."""
+        """Call the tool. Implemented by the classes of `create_mcp_tool_class`."""
         raise NotImplementedError
 
     def answer(self, result: ToolResult) -> dict[str, Any]:
-        """Return what `execute` answers for a result; hosts with richer answers override it."""
+        """Return the answer of `execute` for a result; hosts with richer answers override it."""
         return {"content": result.text}
 
 
 def create_mcp_tool_class(tool: Tool, bridge: ToolCaller, base: type[Any] = BaseTool) -> type[Any]:
-    """Return a subclass of `base` that calls `tool` through `bridge`, in a session of its own per call.
+    """Return a subclass of `base` that calls `tool` through `bridge`.
 
-    A base that has a class method `flat_parameter(flat)` returning its 5-tuple knows four types of
-    parameters only: nested values are asked for as JSON text and decoded again.
-    `execute` never raises for a failing tool or server: the model gets a text that says
-    what failed, for which server, and what to try.
+    A base with a class method `flat_parameter(flat)` that returns the host's 5-tuple has only four types of
+    parameters: nested values are requested as JSON text and decoded.
+    `execute` does not raise for a failing tool or server: the model gets a text that names
+    the failure, the server and a remedy.
     """
     reserved: Collection[str] = getattr(base, "host_arguments", ())
     flat_parameter: Callable[[FlatParameter], Parameter] | None = getattr(base, "flat_parameter", None)
@@ -101,7 +101,7 @@ def _tool_arguments(
     original: Mapping[str, str],
     reserved: Collection[str],
 ) -> dict[str, Any]:
-    """Return the tool's own arguments under its own names, without what a host has added."""
+    """Return the tool's arguments under the server's own names, without those that the host has added."""
     if reserved:
         free = bool(schema.get("additionalProperties"))
         arguments = {
@@ -113,7 +113,7 @@ def _tool_arguments(
 
 
 def _parameters(schema: Mapping[str, Any]) -> list[Parameter]:
-    """Return the 5-tuples of a shown schema; every description is non-empty, as hosts demand."""
+    """Return the 5-tuples of a shown schema; hosts require a description for each."""
     required = schema.get("required", ())
     return [
         (name, _type(one), one.get("description") or name, name in required, one.get("enum"))
@@ -122,7 +122,7 @@ def _parameters(schema: Mapping[str, Any]) -> list[Parameter]:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """Return the one JSON type that a parameter has, "string" where it has none or several."""
+    """Return the JSON type of a parameter, "string" if it has none or several."""
     if isinstance(schema.get("type"), str):
         return str(schema["type"])
     branches = [one.get("type") for one in schema.get("anyOf", ()) if isinstance(one, Mapping)]

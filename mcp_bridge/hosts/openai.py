@@ -1,7 +1,7 @@
-"""Tools for any model behind an OpenAI-compatible API, without a package of its own.
+"""Tools for any model behind an OpenAI-compatible API; needs no client package.
 
-`function_definitions` says what the model may call, `StreamedMessage` puts together what
-it answers, `answer_calls` runs its calls side by side, and `converse` is the whole turn.
+`function_definitions` declares the tools, `StreamedMessage` assembles the model's answer, `answer_calls`
+runs its calls concurrently, and `converse` runs a whole turn.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ..tools.tool import Tool
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_ROUNDS = 10
-"""How often in one turn the model may ask for tools before it must answer."""
+"""Rounds of tool calls in one turn; then the model has to answer without tools."""
 
 
 class Tools(ToolCaller, Protocol):
-    """Lists tools and calls them, as `Bridge` and `BridgeThread` do."""
+    """The methods of a bridge that a conversation uses: `Bridge` and `BridgeThread` have them."""
 
     def tools(self, chat: str | None = None, user: str | None = None) -> list[Tool]: ...
 
 
 def function_definitions(tools: Iterable[Tool]) -> list[dict[str, Any]]:
-    """Return the tools in the form of `tools` in a chat completion request."""
+    """Return the tools in the form that a chat completion request takes."""
     return [
         {
             "type": "function",
@@ -42,14 +42,14 @@ def function_definitions(tools: Iterable[Tool]) -> list[dict[str, Any]]:
 
 
 def tool_options(tools: Iterable[Tool]) -> dict[str, Any]:
-    """Return the part of a request that offers tools; empty without any, since APIs refuse an empty list."""
+    """Return the keys of a request that offer tools; none without tools, since APIs refuse an empty list."""
     definitions = function_definitions(tools)
     return {"tools": definitions} if definitions else {}
 
 
 @dataclass
 class ToolCall:
-    """A call that a model asks for; `arguments` is JSON text as the model wrote it."""
+    """A call requested by a model; `arguments` is JSON text as the model wrote it."""
 
     id: str = ""
     name: str = ""
@@ -63,13 +63,22 @@ class ToolCall:
         except (ValueError, RecursionError):
             return False
 
+    def extend(self, piece: _Piece) -> None:
+        """Append a piece. Providers repeat the name in each piece, and the whole arguments at the end."""
+        if not self.id and isinstance(piece.id, str):
+            self.id = piece.id
+        if piece.name != self.name:
+            self.name += piece.name
+        if not (piece.arguments == self.arguments and self.is_complete):
+            self.arguments += piece.arguments
+
 
 @dataclass
 class StreamedMessage:
-    """An assistant's message, put together from the deltas of a stream or taken whole.
+    """An assistant's message, assembled from the deltas of a stream or from one whole message.
 
-    Providers send null for what a delta does not hold, leave out ids and indices, give all calls the same,
-    and repeat names; calls are kept apart by index, else by a new id, else by where one is complete.
+    Providers send null for missing fields, leave out ids and indices, give all calls the same one, and
+    repeat names. So calls are told apart by index, else by id, else by where one is complete.
     """
 
     content: str = ""
@@ -77,20 +86,20 @@ class StreamedMessage:
     _by_index: dict[int, ToolCall] = field(default_factory=dict, repr=False)
 
     def add(self, delta: Any) -> str:
-        """Take in a delta or a whole message (dict or object); return the text that it adds."""
+        """Add a delta or a whole message (dict or object); return the text that it adds."""
         text = _get(delta, "content")
-        if isinstance(text, list):  # parts, as some APIs have them in both directions
+        if isinstance(text, list):  # some APIs send the content as a list of parts
             text = "".join(part for one in text if isinstance(part := _get(one, "text"), str))
         text = text if isinstance(text, str) else ""
         self.content += text
         for part in _get(delta, "tool_calls") or ():
             self._add_call(part)
-        if (function := _get(delta, "function_call")) is not None:  # of before 2024, and of who copied it
+        if (function := _get(delta, "function_call")) is not None:  # the form before 2024, still in use
             self._add_call({"index": 0, "function": function})
         return text
 
     def finish(self) -> list[ToolCall]:
-        """Return the calls that name a tool, each under an id of its own."""
+        """Drop calls without a name, give each of the others a unique id, and return them."""
         self.calls = [call for call in self.calls if call.name]
         seen: set[str] = set()
         for number, call in enumerate(self.calls):
@@ -100,9 +109,10 @@ class StreamedMessage:
         return self.calls
 
     def as_message(self) -> dict[str, Any]:
-        """Return the message as it must stand before the answers to its calls.
+        """Return the message in the form that must precede the answers to its calls.
 
-        A call that no API would take back is put into a form that it does: else each further request fails.
+        Invalid names and arguments are replaced: with them in the history, the API would refuse every further
+        request of the chat.
         """
         message: dict[str, Any] = {"role": "assistant", "content": self.content or None}
         if self.calls:
@@ -119,49 +129,67 @@ class StreamedMessage:
             ]
         return message
 
-    def _add_call(self, part: Any) -> None:
-        index, call_id = _get(part, "index"), _get(part, "id")
-        function = _get(part, "function")
+    def _add_call(self, delta: Any) -> None:
+        piece = _Piece.read(delta)
+        call = self._find(piece)
+        if call is None or _begins_another(call, piece):
+            call = ToolCall()
+            self.calls.append(call)
+        if piece.index is not None:
+            self._by_index[piece.index] = call
+        call.extend(piece)
+
+    def _find(self, piece: _Piece) -> ToolCall | None:
+        """Return the call that a piece seems to continue: by its index, else its id, else the latest call."""
+        if piece.index is not None:
+            return self._by_index.get(piece.index)
+        if piece.id:
+            return next((call for call in self.calls if call.id == piece.id), None)
+        return self.calls[-1] if self.calls else None
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One element of `tool_calls` in a delta; "" for what is missing or not text."""
+
+    index: int | None
+    id: object
+    name: str
+    arguments: str
+
+    @classmethod
+    def read(cls, delta: Any) -> _Piece:
+        index, function = _get(delta, "index"), _get(delta, "function")
         name, arguments = _get(function, "name"), _get(function, "arguments")
         if isinstance(arguments, Mapping):
             arguments = json.dumps(arguments, ensure_ascii=False)
-        if isinstance(index, int):
-            call = self._by_index.get(index)
-            if call is None or _is_another(call, call_id, name, arguments):
-                call = self._by_index[index] = ToolCall()
-                self.calls.append(call)
-        elif call_id or not self.calls:
-            call = next((one for one in self.calls if call_id and one.id == call_id), None) or ToolCall()
-            if _is_another(call, call_id, name, arguments):
-                call = ToolCall()
-            if not any(call is one for one in self.calls):
-                self.calls.append(call)
-        elif _is_another(self.calls[-1], call_id, name, arguments):
-            call = ToolCall()
-            self.calls.append(call)
-        else:
-            call = self.calls[-1]
-        call.id = call.id or (call_id if isinstance(call_id, str) else "")
-        if isinstance(name, str) and name != call.name:
-            call.name += name
-        if isinstance(arguments, str) and not (arguments == call.arguments and call.is_complete):
-            call.arguments += arguments
+        return cls(
+            index if isinstance(index, int) else None,
+            _get(delta, "id"),
+            name if isinstance(name, str) else "",
+            arguments if isinstance(arguments, str) else "",
+        )
 
 
-def _is_another(call: ToolCall, call_id: Any, name: Any, arguments: Any) -> bool:
-    """Tell whether a part begins a new call although its place is taken: providers number all calls 0, or none."""
-    if not (call.name and isinstance(name, str) and name):
+def _begins_another(call: ToolCall, piece: _Piece) -> bool:
+    """Return whether a piece begins a new call although it seems to continue `call`.
+
+    Some providers give all calls of a message the same index or id, or none.
+    """
+    if not call.name or not piece.name:
         return False
-    if call_id and call.id and call_id != call.id:
-        return name != call.name or call.is_complete
+    if call.id and piece.id and call.id != piece.id:
+        return piece.name != call.name or call.is_complete
     if not call.is_complete:
         return False
-    return name != call.name or (not (call_id and call.id) and bool(arguments) and arguments != call.arguments)
+    if call.id and piece.id:
+        return piece.name != call.name
+    return piece.name != call.name or piece.arguments not in ("", call.arguments)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call gave: the text for the model, whether it failed, and how long it took."""
+    """The answer to a call: the text for the model, whether the call failed, and how long it took."""
 
     call: ToolCall
     text: str
@@ -169,8 +197,8 @@ class Answer:
     seconds: float
 
 
-def _unseen(answer: Answer) -> None:
-    """Take an answer that nobody watches for."""
+def _ignore(answer: Answer) -> None:
+    """The default of `on_answer`: do nothing."""
 
 
 async def answer_calls(
@@ -179,11 +207,11 @@ async def answer_calls(
     *,
     chat: str | None = None,
     user: str | None = None,
-    on_answer: Callable[[Answer], None] = _unseen,
+    on_answer: Callable[[Answer], None] = _ignore,
 ) -> list[dict[str, Any]]:
-    """Run the calls side by side; return one `tool` message for each, also for those that fail.
+    """Run the calls concurrently; return one `tool` message for each, also for those that fail.
 
-    `on_answer` is told of each as it comes.
+    `on_answer` is called with each answer when it arrives.
     """
     tools = {tool.name: tool for tool in bridge.tools(chat, user)}
 
@@ -210,13 +238,12 @@ async def converse(
     *,
     chat: str | None = None,
     user: str | None = None,
-    on_answer: Callable[[Answer], None] = _unseen,
+    on_answer: Callable[[Answer], None] = _ignore,
 ) -> str:
-    """Let the model answer, with as many tool calls as it needs; return its text.
+    """Run one turn: let the model call tools until it answers; return its text.
 
-    `ask` sends `{"messages": ..., "tools": ...}` to the model. The new messages are added
-    to `messages`; `on_answer` is told of each call's answer. After `MAX_ROUNDS`
-    rounds of calls no tools are offered any more.
+    `ask` sends `{"messages": ..., "tools": ...}` to the model. The new messages are appended to `messages`;
+    `on_answer` is called with each answer of a tool. After `MAX_ROUNDS` rounds of calls no tools are offered.
     """
     for round_number in range(MAX_ROUNDS + 1):
         offered = tool_options(bridge.tools(chat, user)) if round_number < MAX_ROUNDS else {}
@@ -231,7 +258,7 @@ async def converse(
 
 
 async def collect(stream: AsyncIterator[Any], show: Callable[[str], None] = lambda text: None) -> StreamedMessage:
-    """Put a streamed completion together, calling `show` with each piece of text."""
+    """Assemble a streamed completion, calling `show` with each piece of text."""
     message = StreamedMessage()
     async for chunk in stream:
         for choice in _get(chunk, "choices") or ():
@@ -241,5 +268,5 @@ async def collect(stream: AsyncIterator[Any], show: Callable[[str], None] = lamb
 
 
 def _get(value: Any, name: str) -> Any:
-    """Read a field of a dict, of an object of the `openai` package, or of nothing."""
+    """Return a field of a dict or of an object of the `openai` package; None if it is missing."""
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)

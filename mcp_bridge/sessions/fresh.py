@@ -1,6 +1,6 @@
 """Leases: which session a call gets.
 
-A strategy is a value: `async with sessions.lease(call, chat, seconds) as connection` yields the
+A strategy is a value: `async with sessions.lease(call, chat, seconds) as session` yields the
 session for one call. `FreshSessions` gives each call a session that no call has used before
 and none will use again; started and initialised spares make that as quick as a session
 kept for ever. The sessions of `sessions/kept.py` serve many calls each.
@@ -16,9 +16,9 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
 from ..aio import Backoff
 from ..errors import BridgeError
-from .in_flight import ToolCall
 from .pool import SessionPool, SpareBudget
-from .session import Connection
+from .requests import ToolRequest
+from .session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -39,35 +39,35 @@ class FreshSessions:
     def __init__(self, pool: SessionPool, budget: SpareBudget) -> None:
         self._pool = pool
         self._budget = budget
-        self._spares: deque[Connection] = deque()
-        self._expiry: dict[Connection, asyncio.TimerHandle] = {}
+        self._spares: deque[Session] = deque()
+        self._expiry: dict[Session, asyncio.TimerHandle] = {}
         self._refill: asyncio.Task[None] | None = None
         self._retries = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS)
         self._target = pool.config.warm
         self._missed_at = 0.0
 
     @asynccontextmanager
-    async def lease(self, call: ToolCall, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
-        connection = self._take_spare()
-        if connection is None:
+    async def lease(self, call: ToolRequest, chat: str | None, seconds: float) -> AsyncIterator[Session]:
+        session = self._take_spare()
+        if session is None:
             self._missed()
-            connection = await self._pool.open(seconds, call)
+            session = await self._pool.open(seconds, call)
         loop = asyncio.get_running_loop()
         # A short call is answered first: a server that starts beside it would slow it down.
         refill = loop.call_later(REFILL_SECONDS, self.refill)
         try:
-            yield connection
+            yield session
         finally:
             refill.cancel()
-            connection.close_soon()
+            session.close_soon()
             loop.call_soon(self.refill)
-            connection.owner.add_done_callback(lambda task: self.refill())  # perhaps it made room
+            session.owner.add_done_callback(lambda task: self.refill())  # perhaps it made room
 
-    def offer(self, connection: Connection) -> None:
-        if not self._keep(connection, oust=False):
-            connection.close_soon()
+    def offer(self, session: Session) -> None:
+        if not self._keep(session, oust=False):
+            session.close_soon()
 
-    def for_listing(self) -> AbstractContextManager[Connection | None]:
+    def for_listing(self) -> AbstractContextManager[Session | None]:
         return nullcontext()
 
     def renew(self) -> None:
@@ -117,7 +117,7 @@ class FreshSessions:
                 spare.close_soon()
                 return
 
-    def _keep(self, spare: Connection, *, oust: bool) -> bool:
+    def _keep(self, spare: Session, *, oust: bool) -> bool:
         if len(self._spares) >= self._target or not spare.alive or self._pool.waiting:
             return False
         if not self._budget.add(spare, oust=oust):
@@ -128,7 +128,7 @@ class FreshSessions:
         self._expiry[spare] = loop.call_later(self._pool.config.idle_timeout, spare.close_soon)
         return True
 
-    def _take_spare(self) -> Connection | None:
+    def _take_spare(self) -> Session | None:
         while self._spares:
             spare = self._spares[0]
             self._lose(spare)
@@ -137,7 +137,7 @@ class FreshSessions:
                 return spare
         return None
 
-    def _spare_ended(self, spare: Connection) -> None:
+    def _spare_ended(self, spare: Session) -> None:
         """A spare ended: by itself, by age, or to make room for another server's."""
         if spare not in self._spares:
             return
@@ -146,8 +146,8 @@ class FreshSessions:
             self._retries.lengthen()
             self.refill()
 
-    def _lose(self, spare: Connection) -> None:
+    def _lose(self, spare: Session) -> None:
         self._spares.remove(spare)
         self._budget.remove(spare)
         self._expiry.pop(spare).cancel()
-        spare.on_end = lambda connection: None
+        spare.on_end = lambda session: None

@@ -1,26 +1,22 @@
-"""The handshake that begins a session (specification, "Lifecycle"): `initialize`, then `initialized`."""
+"""`initialize`, the first request of a session (specification, "Lifecycle")."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._version import __version__
 from ..errors import RpcError, ServerUnavailable
 from ..text.cleaning import clean_label, truncate
 from ..transport.filter import MessageFilter
 
-if TYPE_CHECKING:
-    from mcp import ClientSession
-
-
 LATEST_PROTOCOL_VERSION = "2025-11-25"
 PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", LATEST_PROTOCOL_VERSION)
-"""What a handshake may agree on (modelcontextprotocol.io, "Versioning")."""
+"""The versions that `initialize` may agree on (modelcontextprotocol.io, "Versioning")."""
 ROOTS_SETTLE_SECONDS = 0.1
-"""How long a server may take to look at the folders it was told."""
+"""How long a server may take to look at the folders that it received."""
 
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -29,7 +25,7 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class InitializeResult:
-    """What client and server have told each other."""
+    """The server's answer to `initialize`."""
 
     protocol_version: str
     capabilities: Mapping[str, Any]
@@ -50,14 +46,12 @@ def initialize_params(capabilities: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def initialize(session: ClientSession, ask: Ask, capabilities: Mapping[str, Any]) -> InitializeResult:
-    """Do the handshake, with requests made by `ask`, announcing `capabilities`.
+async def initialize(ask: Ask, capabilities: Mapping[str, Any]) -> InitializeResult:
+    """Send `initialize`, announcing `capabilities`, and return what the server answers.
 
     Raises `ServerUnavailable` if no common version is found, `RpcError` if the server refuses,
     `ConnectionError` if the session ends.
     """
-    from .. import _sdk
-
     params = initialize_params(capabilities)
     try:
         result = await ask("initialize", params)
@@ -73,19 +67,17 @@ async def initialize(session: ClientSession, ask: Ask, capabilities: Mapping[str
         raise ServerUnavailable(
             f"speaks {truncate(clean_label(shown), 60)}; known here: {known}", retry=False, cause="version"
         )
-    _sdk.adopt(session, str(version))
-    await _sdk.notify(session, "notifications/initialized")
     return InitializeResult(str(version), _table(result.get("capabilities")), _table(result.get("serverInfo")))
 
 
 async def let_roots_arrive(ping: Callable[[], Awaitable[None]], message_filter: MessageFilter) -> None:
-    """Wait until a server that asks for the roots right after the handshake has taken them in.
+    """Wait until a server that asks for the roots right after `initialized` has received them.
 
     Until then it works with the folders it was started with, or refuses all. A server that asks at
-    once has asked before it answers a `ping`. Never raises: whoever uses the session sees that it ended.
+    once has asked before it answers a `ping`. Never raises: the next request reports the end of a session.
     """
     await ping()
-    if message_filter.has_told_roots:
+    if message_filter.has_sent_roots:
         await asyncio.sleep(ROOTS_SETTLE_SECONDS)
         await ping()
 

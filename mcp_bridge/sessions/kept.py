@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager, contextmanager
 from ..aio import Backoff
 from ..errors import BridgeError, ServerUnavailable
 from .fresh import MAX_RETRY_SECONDS, RETRY_SECONDS
-from .in_flight import ToolCall
 from .pool import AllBusy, SessionPool
-from .session import Connection
+from .requests import ToolRequest
+from .session import Session
 
 
 class _Kept:
     """A session that is kept, with the calls that are running on it."""
 
     def __init__(self) -> None:
-        self.connection: Connection | None = None
+        self.session: Session | None = None
         self.calls = 0
         self.opening = asyncio.Lock()
         self.expiry: asyncio.TimerHandle | None = None
@@ -43,43 +43,43 @@ class KeptSessions:
         self._last_error: BridgeError | None = None
 
     @asynccontextmanager
-    async def lease(self, call: ToolCall, chat: str | None, seconds: float) -> AsyncIterator[Connection]:
+    async def lease(self, call: ToolRequest, chat: str | None, seconds: float) -> AsyncIterator[Session]:
         key = chat if self._per_chat else None
         kept = self._kept.setdefault(key, _Kept())
-        connection: Connection | None = None
+        session: Session | None = None
         self._begin(kept)
         try:
-            connection = await self._open(kept, seconds)
-            yield connection
+            session = await self._open(kept, seconds)
+            yield session
         finally:
-            self._finish(key, kept, connection)
+            self._finish(key, kept, session)
 
-    def offer(self, connection: Connection) -> None:
+    def offer(self, session: Session) -> None:
         self._started()
-        if self._per_chat or not connection.alive:
-            connection.close_soon()
+        if self._per_chat or not session.alive:
+            session.close_soon()
             return
         kept = self._kept.setdefault(None, _Kept())
-        if kept.opening.locked() or (kept.connection is not None and kept.connection.alive):
-            connection.close_soon()  # a call has one, or will have it in a moment
+        if kept.opening.locked() or (kept.session is not None and kept.session.alive):
+            session.close_soon()  # a call has one, or will have it in a moment
             return
-        kept.connection = connection
+        kept.session = session
         if not kept.calls:
             self._rest(None, kept)
 
     @contextmanager
-    def for_listing(self) -> Iterator[Connection | None]:
-        staying = [(key, kept) for key, kept in self._kept.items() if self._stays(kept.connection)]
+    def for_listing(self) -> Iterator[Session | None]:
+        staying = [(key, kept) for key, kept in self._kept.items() if self._stays(kept.session)]
         if not staying:
             yield None
             return
         key, kept = staying[-1]
-        connection = kept.connection
+        session = kept.session
         self._begin(kept)
         try:
-            yield connection
+            yield session
         finally:
-            self._finish(key, kept, connection)
+            self._finish(key, kept, session)
 
     def renew(self) -> None:
         """Kept sessions hold state: they stay, for what they say themselves is current."""
@@ -96,30 +96,30 @@ class KeptSessions:
         if kept.expiry is not None:
             kept.expiry.cancel()
 
-    def _finish(self, key: str | None, kept: _Kept, connection: Connection | None) -> None:
+    def _finish(self, key: str | None, kept: _Kept, session: Session | None) -> None:
         kept.calls -= 1
-        if connection is not None and not connection.alive and connection is not kept.connection:
-            self._end_when_unused(connection)
+        if session is not None and not session.alive and session is not kept.session:
+            self._end_when_unused(session)
         elif not kept.calls:
             self._rest(key, kept)
 
-    def _stays(self, connection: Connection | None) -> bool:
+    def _stays(self, session: Session | None) -> bool:
         """Tell whether no other session may take its place; one that is lost then says why, to each who uses it."""
-        if connection is None:
+        if session is None:
             return False
-        return connection.alive or (connection.lost and not self._pool.config.reopen)
+        return session.alive or (session.lost and not self._pool.config.reopen)
 
-    async def _open(self, kept: _Kept, seconds: float) -> Connection:
+    async def _open(self, kept: _Kept, seconds: float) -> Session:
         async with kept.opening:
-            if not self._stays(kept.connection):
+            if not self._stays(kept.session):
                 self._heed_pause()
                 self._make_room()
-                former, kept.connection = kept.connection, None
+                former, kept.session = kept.session, None
                 if former is not None and not former.busy:
                     former.close_soon()
-                kept.connection = await self._restart(seconds)
-            assert kept.connection is not None
-            return kept.connection
+                kept.session = await self._restart(seconds)
+            assert kept.session is not None
+            return kept.session
 
     def _heed_pause(self) -> None:
         """Raise `ServerUnavailable` if a start has failed just now."""
@@ -129,12 +129,12 @@ class KeptSessions:
             text = f"{error.message} (next start in {math.ceil(wait)} s)"
             raise ServerUnavailable(text, server=self._pool.config.name, cause=cause)
 
-    async def _restart(self, seconds: float) -> Connection:
+    async def _restart(self, seconds: float) -> Session:
         """Open a kept session, and note whether that can be done."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         try:
-            connection = await self._pool.open(seconds)
+            session = await self._pool.open(seconds)
         except AllBusy:
             raise
         except BridgeError as error:
@@ -143,7 +143,7 @@ class KeptSessions:
                 self._retry_at = loop.time() + self._retries.lengthen()
             raise
         self._started()
-        return connection
+        return session
 
     def _started(self) -> None:
         """The server can be started: no pause is needed any more."""
@@ -158,13 +158,13 @@ class KeptSessions:
     def _end_idlest(self) -> None:
         """End the session that has rested longest, if one rests."""
         for key, kept in list(self._kept.items()):
-            if not kept.calls and kept.connection is not None:
+            if not kept.calls and kept.session is not None:
                 self._forget(key, kept)
                 return
 
     def _rest(self, key: str | None, kept: _Kept) -> None:
         """Nobody uses it now: end it at once if it is worn out, else after `idle_timeout`."""
-        if not self._stays(kept.connection):
+        if not self._stays(kept.session):
             self._forget(key, kept)
             return
         self._kept[key] = self._kept.pop(key, kept)  # the most recently used comes last
@@ -180,12 +180,12 @@ class KeptSessions:
     def _forget(self, key: str | None, kept: _Kept) -> None:
         if kept.expiry is not None:
             kept.expiry.cancel()
-        if kept.connection is not None:
-            kept.connection.close_soon()
+        if kept.session is not None:
+            kept.session.close_soon()
         if self._kept.get(key) is kept:
             del self._kept[key]
 
-    def _end_when_unused(self, connection: Connection) -> None:
+    def _end_when_unused(self, session: Session) -> None:
         """End a worn-out session that others may still be using, when their calls are done."""
-        if not connection.busy:
-            connection.close_soon()
+        if not session.busy:
+            session.close_soon()

@@ -11,14 +11,14 @@ from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from ..tools.tool import MAX_TOOLS, Listing, parse_tools
 from ..transport.correlation import METHOD_NOT_FOUND
-from .session import Connection
+from .session import Session
 
 MAX_PAGES = 200
 """Pages of `tools/list` read from one server: a cursor that never ends must not hold us."""
 
 
 async def list_tools(
-    connection: Connection, seconds: float, now: Callable[[], float], *, limit: float | None = None
+    session: Session, seconds: float, now: Callable[[], float], *, limit: float | None = None
 ) -> Listing:
     """Read all pages of `tools/list` within `seconds` (of the clock `now`).
 
@@ -27,7 +27,7 @@ async def list_tools(
     A server that announces no tools is not asked. If a later page fails, the earlier ones
     are kept. Raises `BridgeError` if there is not even a first page.
     """
-    if connection.agreement is not None and not connection.agreement.offers_tools:
+    if session.initialize_result is not None and not session.initialize_result.offers_tools:
         return Listing()
     entries: list[Any] = []
     problems: list[str] = []
@@ -37,7 +37,7 @@ async def list_tools(
     for page in range(1, MAX_PAGES + 1):
         try:
             params = {} if cursor is None else {"cursor": cursor}
-            result = await connection.request("tools/list", params, max(deadline - now(), 0.001))
+            result = await session.request("tools/list", params, max(deadline - now(), 0.001))
         except BridgeError as error:
             if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND and page == 1:
                 return Listing()
@@ -63,7 +63,7 @@ async def list_tools(
             problems.append(f"its tool list does not end; the first {len(entries)} tools are used")
             break
         seen.add(cursor)
-    listing = parse_tools(connection.server, entries[:MAX_TOOLS])
+    listing = parse_tools(session.server, entries[:MAX_TOOLS])
     return Listing(listing.tools, (*problems, *listing.problems))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ..aio import wait_for_event
 from ..config.server_config import ServerConfig
 from ..errors import ServerUnavailable
-from .in_flight import ToolCall
-from .session import Connection
+from .requests import ToolRequest
+from .session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +33,9 @@ class SpareBudget:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._spares: deque[Connection] = deque()
+        self._spares: deque[Session] = deque()
 
-    def add(self, spare: Connection, *, oust: bool) -> bool:
+    def add(self, spare: Session, *, oust: bool) -> bool:
         """Count a spare; tell whether there is room for it, made by ending an older one if allowed."""
         if len(self._spares) >= self.limit:
             if not oust or not self.limit:
@@ -44,7 +44,7 @@ class SpareBudget:
         self._spares.append(spare)
         return True
 
-    def remove(self, spare: Connection) -> None:
+    def remove(self, spare: Session) -> None:
         with contextlib.suppress(ValueError):
             self._spares.remove(spare)
 
@@ -52,16 +52,16 @@ class SpareBudget:
 class SessionPool:
     """Opens the sessions of one server, counts them, and waits for each to end."""
 
-    def __init__(self, config: ServerConfig, connect: Callable[[], Connection]) -> None:
+    def __init__(self, config: ServerConfig, connect: Callable[[], Session]) -> None:
         self.config = config
         self._connect = connect
-        self._live: set[Connection] = set()
+        self._live: set[Session] = set()
         self._freed = asyncio.Event()
         self._closed = False
         self.waiting = 0
         """How many callers wait for a place now: spares must not take it from them."""
 
-    async def open(self, seconds: float, first: ToolCall | None = None) -> Connection:
+    async def open(self, seconds: float, first: ToolRequest | None = None) -> Session:
         """Return a new session when its handshake is done; the call that it is opened for may be on its way then.
 
         Waits for a place under `max_sessions`. Raises `ServerUnavailable`, `AllBusy` if none becomes free.
@@ -81,13 +81,13 @@ class SessionPool:
                 raise AllBusy(text, server=self.config.name)
         if self._closed:
             raise ServerUnavailable("the bridge is shut down", server=self.config.name)
-        connection = self._connect()
+        session = self._connect()
         if first is not None:
-            connection.prepare(first)
-        self._live.add(connection)
-        connection.owner.add_done_callback(lambda task: self._forget(connection))
-        await connection.wait_ready(max(deadline - loop.time(), 0.001))
-        return connection
+            session.prepare(first)
+        self._live.add(session)
+        session.owner.add_done_callback(lambda task: self._forget(session))
+        await session.wait_ready(max(deadline - loop.time(), 0.001))
+        return session
 
     def has_room(self) -> bool:
         """Tell whether another session may be opened now."""
@@ -96,20 +96,20 @@ class SessionPool:
     def wants_room(self) -> bool:
         """Tell whether more callers wait for a place than there are free ones, or sessions about to give one up."""
         free = self.config.max_sessions - len(self._live)  # one that was told of it may not have taken it yet
-        return self.waiting > free + sum(connection.closing or connection.lost for connection in self._live)
+        return self.waiting > free + sum(session.closing or session.lost for session in self._live)
 
     async def close(self) -> None:
         """End all sessions and wait until their servers are gone."""
         self._closed = True
         self._freed.set()
-        for connection in self._live:
-            connection.close_soon()
-        if owners := {connection.owner for connection in self._live}:
+        for session in self._live:
+            session.close_soon()
+        if owners := {session.owner for session in self._live}:
             _, left = await asyncio.wait(owners, timeout=CLOSE_SECONDS)
             for owner in left:
                 logger.warning("a session of MCP server '%s' does not end", self.config.name)
                 owner.cancel()
 
-    def _forget(self, connection: Connection) -> None:
-        self._live.discard(connection)
+    def _forget(self, session: Session) -> None:
+        self._live.discard(session)
         self._freed.set()

@@ -1,8 +1,8 @@
 """One MCP session, from the start of its server to the end of it, owned by one task.
 
-The SDK's sessions and anyio's scopes must be left by the task that entered them, so the
-owner task does both, and whoever uses the session only waits on futures: any task may
-call, cancel or close. A session is closed in the background unless somebody waits for it.
+The scopes of anyio below the SDK's HTTP transports must be left by the task that entered them, so the owner
+task does both, and callers only wait on futures: any task may call, cancel or close. A session is closed in
+the background unless `close` is awaited.
 """
 
 from __future__ import annotations
@@ -11,52 +11,66 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from enum import Enum, auto
+from typing import Any
 
-from .. import _sdk_loader
 from ..aio import Deadline
 from ..config.server_config import ServerConfig
-from ..errors import BridgeError, RpcError, ServerUnavailable
+from ..errors import BridgeError, NotSent, RpcError, ServerUnavailable
 from ..text.cleaning import clean_label, truncate
-from ..transport.channel import SideOutput, session_streams
-from ..transport.early_initialize import greet
+from ..transport.channel import Channel, SideOutput
+from ..transport.correlation import Correlator
+from ..transport.filter import MessageFilter
 from ..transport.http.failure import root_cause
 from ..transport.route import ChannelOpener, Route, leads_elsewhere
+from .dispatcher import Dispatcher
 from .error_answers import refusal
-from .in_flight import ToolCall
-from .initialize import InitializeResult, initialize, initialize_params, let_roots_arrive
-from .requests import Conversation
-
-if TYPE_CHECKING:
-    from mcp import ClientSession
-
+from .initialize import InitializeResult, initialize, let_roots_arrive
+from .readiness import Readiness
+from .requests import Requests, ToolRequest
 
 logger = logging.getLogger(__name__)
 
-LAST_ANSWER_SECONDS = 0.5
-"""How long the SDK's session may take to hand out what came before the end, and to end all other requests."""
 PING_SECONDS = 1.0
-"""How long the answer to a ping is waited for; a server that gives none is used all the same."""
+"""How long the response to a ping is awaited; a server that does not respond is used all the same."""
 _TEXT_CHARS = 500
 
 
-class Connection:
-    """A session with one server, which begins to open as soon as this is made; `close_soon` or `close` ends it."""
+class State(Enum):
+    """Where a session is in its life."""
 
-    def __init__(self, config: ServerConfig, route: Route, redact: Callable[[str], str]) -> None:
+    OPENING = auto()
+    READY = auto()
+    RETIRED = auto()
+    """No further call may begin: one was abandoned, or the server has forgotten the session."""
+    ENDED = auto()
+
+
+class Session:
+    """A session with one server. It begins to open as soon as it is made; `close_soon` or `close` ends it."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        route: Route,
+        redact: Callable[[str], str],
+        list_changed: Callable[[], None] | None = None,
+    ) -> None:
         self.server = config.name
-        self.agreement: InitializeResult | None = None
-        self.on_list_changed: Callable[[Connection], None] = lambda connection: None
-        self.on_end: Callable[[Connection], None] = lambda connection: None
+        self.initialize_result: InitializeResult | None = None
+        self.on_end: Callable[[Session], None] | None = None
+        self.closing = False
+        """Whether the bridge wants it to end, as opposed to the server having stopped."""
+        self._config = config
+        self._list_changed = list_changed
         self._route = route
         self._redact = redact
-        self._talk = Conversation(config, redact, lambda: self.on_list_changed(self))
         self._is_process = config.transport == "stdio"
-        self._session: ClientSession | None = None
-        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters: set[asyncio.Future[None]] = set()
-        self._closing = False
+        self._state = State.OPENING
+        self._requests: Requests | None = None
+        self._channel: Channel | None = None
+        self._first: ToolRequest | None = None
+        self._ready = Readiness()
         self._over = asyncio.Event()
         """Set when the session has ended or is to end."""
         self._owner: asyncio.Task[None] = asyncio.create_task(self._own(), name=f"mcp session of {self.server}")
@@ -69,89 +83,72 @@ class Connection:
     @property
     def alive(self) -> bool:
         """Whether a call may begin on it."""
-        over = self._talk.ended or self._closing or self._talk.retired
-        return self._ready.done() and not over
+        return self._state is State.READY and not self.closing
 
     @property
     def busy(self) -> bool:
-        """Whether requests are running on it."""
-        return bool(self._talk.requests)
+        """Whether a caller waits for a response."""
+        return self._requests is not None and self._requests.dispatcher.busy
 
     @property
-    def asides(self) -> SideOutput:
-        """What the server's process has said beside its messages."""
-        return self._talk.asides
-
-    @property
-    def closing(self) -> bool:
-        """Whether somebody here wants it to end, as opposed to the server having stopped."""
-        return self._closing
+    def side_output(self) -> SideOutput:
+        """What the server's process has written beside its messages."""
+        return self._channel.side_output if self._channel is not None else SideOutput()
 
     @property
     def lost(self) -> bool:
-        """Whether it ended without anybody here wanting that."""
-        return self._talk.ended and not self._closing
+        """Whether it ended without the bridge wanting that."""
+        return self._state is State.ENDED and not self.closing
 
-    def prepare(self, call: ToolCall) -> None:
-        """Begin this call during the handshake, if it can leave right behind that; `call_tool` then takes it up."""
-        self._talk.prepare(call)
+    def prepare(self, call: ToolRequest) -> None:
+        """Begin this call right after `initialize`, if the server is a process; `call_tool` then takes it up."""
+        if self._is_process and self._config.roots is None:
+            self._first = call
 
     async def wait_ready(self, seconds: float) -> None:
-        """Wait until the handshake is done. Raises `ServerUnavailable`; the session then ends by itself."""
-        loop = asyncio.get_running_loop()
-        waiter = loop.create_future()
-        timer = loop.call_later(seconds, _wake, waiter)
-        self._waiters.add(waiter)
+        """Wait until the session is initialized. Raises `ServerUnavailable`; the session then ends by itself."""
         try:
-            if not self._ready.done():
-                await waiter
-            if not self._ready.done():
-                raise ServerUnavailable(
-                    f"no answer to {self._talk.phase} within {round(seconds, 1):g} s (connect_timeout)",
-                    server=self.server,
-                    cause="timeout",
-                )
-            self._ready.result()
+            if not await self._ready.wait(seconds):
+                text = f"no answer to {self._phase} within {round(seconds, 1):g} s (connect_timeout)"
+                raise ServerUnavailable(text, server=self.server, cause="timeout")
         except BaseException:
-            self._talk.abandon_prepared()
+            self._abandon_first()
             self.close_soon()
             raise
-        finally:
-            timer.cancel()
-            self._waiters.discard(waiter)
 
     async def rehearse(self) -> None:
-        """Let a new process answer a `ping`, and forget what comes of it.
+        """Let a new process respond to a `ping`; the response does not matter.
 
-        The first request after the handshake is slow in many servers, which make or import
+        The first request after `initialize` is slow in many servers, which create or import
         things for it: half as long again in one made with the SDK 1.30.
         """
-        if self._is_process:
+        if self._is_process and self._requests is not None:
             with contextlib.suppress(BridgeError):
                 await self.request("ping", {}, PING_SECONDS)
-            self._talk.filter.forget("ping")
+            self._requests.dispatcher.forget("ping")
 
     async def request(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Send a request and return the raw result.
 
         Raises `RpcError`, `ServerUnavailable` if the session ends, `CallTimeout`.
         """
-        return await self._talk.request(self._session if self.alive else None, method, params, seconds)
+        return await (await self._open_requests()).request(method, params, seconds)
 
-    async def call_tool(self, call: ToolCall, deadline: Deadline) -> dict[str, Any]:
+    async def call_tool(self, call: ToolRequest, deadline: Deadline) -> dict[str, Any]:
         """Call a tool and return the raw result.
 
-        Raises as `request` does, and `NotSent` if the call cannot have reached the server. If
-        the caller is cancelled or the time is up, the server is told, and no further call
-        begins on this session: whoever leased it ends it when the calls beside are done.
+        Raises as `request` does, and `NotSent` if the call cannot have reached the server. If the caller is
+        cancelled or the time is up, the server is notified, and no further call begins on this session: its
+        lease ends it when the calls beside have finished.
         """
-        return await self._talk.call_tool(self._session if self.alive else None, call, deadline)
+        return await (await self._open_requests(call)).call_tool(call, deadline)
 
     def close_soon(self) -> None:
         """Begin to end the session; returns at once."""
-        self._closing = True
+        again, self.closing = self.closing, True
         self._over.set()
-        if not self._ready.done():
+        # Once: a second cancellation would interrupt the end of a process whose start the first one has met.
+        if not self._ready.known and not again:
             self._owner.cancel()
 
     async def close(self) -> None:
@@ -159,127 +156,129 @@ class Connection:
         self.close_soon()
         await asyncio.wait({self._owner})
 
+    async def _open_requests(self, call: ToolRequest | None = None) -> Requests:
+        """Return where a request may begin, or a call that has begun goes on. Raises `NotSent`."""
+        requests = self._requests
+        if requests is not None and (self.alive or requests.has_begun(call)):
+            return requests
+        if requests is None:
+            raise NotSent("the session is closed", server=self.server)
+        raise await requests.loss(NotSent)
+
     async def _own(self) -> None:
         """Open the session, keep it until it ends or is closed, close it: all in this task."""
         try:
             await self._live()
         except BridgeError as error:
-            self._fail(error)
+            self._ready.fail(error)
         except asyncio.CancelledError:
-            self._fail(ServerUnavailable("the session was closed", server=self.server))
+            self._ready.fail(ServerUnavailable("the session was closed", server=self.server))
         except Exception as error:  # a fault of ours or the SDK's must cost this session alone
             root = root_cause(error)
             text = truncate(self._redact(clean_label(f"{type(root).__name__}: {root}")), _TEXT_CHARS)
             logger.debug("session of '%s' failed", self.server, exc_info=True)
-            self._fail(ServerUnavailable(f"the session failed during {self._talk.phase}: {text}", server=self.server))
+            self._ready.fail(ServerUnavailable(f"the session failed during {self._phase}: {text}", server=self.server))
         finally:
             self._end()
-            await self._talk.close()
-            self.on_end(self)
+            if self._requests is not None:
+                self._requests.close()
+            if self.on_end is not None:
+                self.on_end(self)
 
     async def _live(self) -> None:
-        """Open a channel the first way that leads to the server, and live on it."""
+        """Open a channel in the first way that leads to the server, and live on it."""
         openers = self._route.openers()
         for opener in openers:
             try:
                 await self._live_on(opener)
                 return
             except ServerUnavailable as error:
-                if self._ready.done() or not leads_elsewhere(error) or opener is openers[-1]:
+                if self._ready.known or not leads_elsewhere(error) or opener is openers[-1]:
                     self._route.unsettle()
                     raise
                 logger.debug("'%s' speaks another transport: %s", self.server, self._redact(error.message))
-                self._talk.ended = False
+                self._state = State.OPENING
                 self._over.clear()
 
     async def _live_on(self, opener: ChannelOpener) -> None:
-        refusal: ServerUnavailable | None
         async with opener() as channel:
-            self._talk.channel = channel
-            self._talk.phase = "initialize"
-            if self._is_process and not _sdk_loader.is_here():
-                channel = await greet(channel, initialize_params(self._talk.filter.capabilities()))
-            _sdk = await _sdk_loader.bring()
-            streams = session_streams(channel, self._talk.filter, self._end)
-            try:
-                async with streams as (read, write), _sdk.session(read, write) as session:
-                    self._talk.begin_prepared(session)
-                    refusal = await self._initialize(session)
-                    if refusal is None:
-                        self._route.settle(opener)
-                        await self._serve(session)
-            except Exception:  # the SDK 1.25 stumbles over several requests that end at once
-                if self._ready.done() or not self._talk.ended:
-                    raise
-                refusal = await self._talk.loss(ServerUnavailable)
-        if refusal is not None:  # raised inside, it would come out wrapped by the SDK's task groups
-            raise refusal
-
-    async def _serve(self, session: ClientSession) -> None:
-        """Let callers use the session until it ends or somebody closes it."""
-        self._session = session
-        if not self._ready.done():
-            self._ready.set_result(None)
-            self._wake_waiters()
-        try:
-            await self._over.wait()
-            self._session = None  # no call begins now
-            # An answer may have come just before the end, and the SDK is to take in what its caller has already.
-            await self._talk.requests.settle(LAST_ANSWER_SECONDS, answered=self._closing)
-        finally:  # the SDK 1.25 cancels us when it stumbles over several requests that end at once
-            self._session = None
-            self._talk.requests.cancel()
-        await self._talk.farewells()
-
-    async def _initialize(self, session: ClientSession) -> ServerUnavailable | None:
-        """Do the handshake; return why it failed, if it did."""
-        try:
-            self.agreement = await initialize(session, partial(self._ask, session), self._talk.filter.capabilities())
-            if "roots" in self._talk.filter.capabilities():
-                await let_roots_arrive(partial(self._ping, session), self._talk.filter)
-        except ServerUnavailable as error:
-            return ServerUnavailable(
-                self._redact(error.message), server=self.server, retry=error.retry, cause=error.cause
+            self._channel = channel
+            known = Correlator()
+            message_filter = MessageFilter(
+                known, roots=self._config.roots, elicitation=self._config.elicitation, listener=self
             )
-        except (RpcError, ConnectionError) as error:
-            if self._talk.ended or not isinstance(error, RpcError):
-                return await self._talk.loss(ServerUnavailable)
-            return refusal(self._talk.answered(error))
+            async with Dispatcher(channel, known, message_filter, self._end) as dispatcher:
+                self._requests = Requests(self._config, dispatcher, self._redact, self._retire)
+                failure = await self._initialize(self._requests, message_filter)
+                if failure is None:
+                    self._route.settle(opener)
+                    await self._serve(dispatcher)
+        if failure is not None:  # raised inside, it would come out wrapped by the SDK's task groups
+            raise failure
+
+    async def _serve(self, dispatcher: Dispatcher) -> None:
+        """Let callers use the session until it ends or is closed."""
+        if self._state is State.OPENING:
+            self._state = State.READY
+        self._ready.succeed()
+        await self._over.wait()
+        await dispatcher.cancellations_sent()
+
+    async def _initialize(self, requests: Requests, message_filter: MessageFilter) -> ServerUnavailable | None:
+        """Initialize the session; return the reason of a failure."""
+        capabilities = message_filter.capabilities()
+        try:
+            self.initialize_result = await initialize(requests.ask, capabilities)
+            requests.dispatcher.channel.use_protocol_version(self.initialize_result.protocol_version)
+            await requests.dispatcher.notify("notifications/initialized")
+            if self._first is not None:
+                requests.begin_first(self._first)
+            if "roots" in capabilities:
+                await let_roots_arrive(lambda: self._ping(requests), message_filter)
+        except ServerUnavailable as error:
+            text = self._redact(error.message)
+            return ServerUnavailable(text, server=self.server, retry=error.retry, cause=error.cause)
+        except RpcError as error:
+            return refusal(requests.interpret(error))
+        except ConnectionError:
+            return await requests.loss(ServerUnavailable)
         return None
 
-    async def _ask(self, session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Make a request of the handshake, whose time is limited by whoever waits for the session."""
-        request = self._talk.requests.begin(session, method, params)
-        try:
-            return await request.answer
-        finally:
-            self._talk.requests.leave(request)
+    async def _ping(self, requests: Requests) -> None:
+        """Wait for the response to a `ping`, whatever it is."""
+        with contextlib.suppress(RpcError, ConnectionError, asyncio.TimeoutError):
+            await requests.ask("ping", {}, PING_SECONDS)
+        requests.dispatcher.forget("ping")
 
-    async def _ping(self, session: ClientSession) -> None:
-        """Wait for the answer to a `ping`, and forget what comes of it."""
-        request = self._talk.requests.begin(session, "ping", {})
-        try:
-            await asyncio.wait({request.answer}, timeout=PING_SECONDS)
-        finally:
-            self._talk.filter.forget("ping")
-            self._talk.requests.leave(request)
+    def on_progress(self, request_id: int | None, text: str) -> None:
+        if self._requests is not None:
+            self._requests.on_progress(request_id, text)
+
+    def on_list_changed(self) -> None:
+        if self._list_changed is not None:
+            self._list_changed()
+
+    def on_log(self, level: int, text: str) -> None:
+        logger.log(min(level, logging.INFO), "[%s] %s", self.server, self._redact(text))
+
+    @property
+    def _phase(self) -> str:
+        """What the session is doing, for the reason of a failure."""
+        if self._requests is not None:
+            return self._requests.phase
+        if self._channel is not None:
+            return "initialize"
+        return "start" if self._is_process else "connecting"
+
+    def _retire(self) -> None:
+        if self._state is not State.ENDED:
+            self._state = State.RETIRED
 
     def _end(self) -> None:
-        self._talk.ended = True
+        self._state = State.ENDED
         self._over.set()
 
-    def _fail(self, error: BridgeError) -> None:
-        if not self._ready.done():
-            self._ready.set_exception(error)
-            self._ready.exception()  # seen: nobody may be waiting any more
-            self._wake_waiters()
-
-    def _wake_waiters(self) -> None:
-        """Wake whoever waits for the handshake, at once: by way of `_ready` it would take another turn of the loop."""
-        for waiter in self._waiters:
-            _wake(waiter)
-
-
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+    def _abandon_first(self) -> None:
+        self._first = None
+        if self._requests is not None:
+            self._requests.abandon_first()

@@ -1,7 +1,7 @@
-"""A server's answer to `tools/call`, turned into what a model can read.
+"""Convert a server's response to `tools/call` into text that a model can read, and media.
 
-Every kind of content block of the protocol (schema 2025-11-25, `ContentBlock`) and
-every malformed one gives text at once; pictures and sounds are kept apart from it.
+Every content block of the protocol (schema 2025-11-25, `ContentBlock`) and every malformed one
+yields text; the bytes of pictures and sounds are kept apart from it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote
 
+from .._typing import assert_never
 from ..text import json_text
 from ..text.cleaning import clean_label, clean_text, cut_middle, truncate
-from .content import is_told, numbered, repeated_blocks, standard_block, without_base64
+from .content import block_kind, numbered, repeated_blocks, standard_block, text_covers, without_base64
 
 NO_OUTPUT = "(no output)"
 NO_REASON = "The tool failed without giving a reason."
 DEFAULT_MAX_CHARS = 20_000
 _LABEL_CHARS = 500
-"""Longest name, address or description taken from a link, in characters."""
+"""Longest name, URI or description taken from a link, in characters."""
 _BLANK_CHARS = 200
-"""Up to this length a text is looked at for holding nothing visible."""
+"""Texts of up to this many characters are checked for visible content."""
 _KNOWN_KEYS = frozenset({"content", "structuredContent", "isError", "is_error", "_meta"})
 _MIME = re.compile(r"[a-zA-Z0-9][\w.+-]*/[a-zA-Z0-9][\w.+-]*")
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*,")
@@ -36,7 +37,7 @@ MediaType = Literal["image", "audio", "file"]
 
 @dataclass(frozen=True)
 class Media:
-    """A picture, a sound or a file that came with a result. `data` are the decoded bytes."""
+    """A picture, a sound or a file in a result. `data` is the decoded bytes."""
 
     type: MediaType
     mime_type: str
@@ -46,9 +47,9 @@ class Media:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a call gave. `text` is never empty; `structured` is the server's own value, untouched.
+    """The result of a call. `text` is never empty; `structured` is the server's own value, unchanged.
 
-    `raw` is the whole `CallToolResult` as the server sent it, empty where there is none.
+    `raw` is the whole `CallToolResult` as the server sent it, empty if there is none.
     """
 
     text: str
@@ -59,21 +60,22 @@ class ToolResult:
 
 
 def error_result(reason: str, *, max_chars: int = DEFAULT_MAX_CHARS) -> ToolResult:
-    """Return a failed result for an error that is the tool's own, a JSON-RPC error for example."""
+    """Return a failed result for an error of the tool itself, such as a JSON-RPC error."""
     return ToolResult(cut_middle(clean_text(reason).strip() or NO_REASON, max_chars), is_error=True)
 
 
 def convert(
     result: object, *, max_chars: int = DEFAULT_MAX_CHARS, mask_errors: Callable[[str], str] = str
 ) -> ToolResult:
-    """Return the `ToolResult` of a raw `CallToolResult`, whatever its shape; never raises.
+    """Convert a raw `CallToolResult` of any shape; never raises.
 
-    `mask_errors` takes secrets out of the text of a failure, before it is cut.
+    The text is cut to `max_chars` characters. `mask_errors` removes secrets from the text of a failure
+    before that.
     """
     if not isinstance(result, Mapping):
         result = {} if result is None else {"content": result}
     structured = result.get("structuredContent")
-    is_error = _says_error(result)
+    is_error = _is_failure(result)
     reader = _BlockReader()
     reader.read(_blocks(result))
     if structured is not None:
@@ -88,20 +90,20 @@ def convert(
     return ToolResult(cut_middle(text, max_chars), is_error, tuple(reader.media), structured, result)
 
 
-def _says_error(result: Mapping[str, Any]) -> bool:
-    """Tell whether a result is a failure, also where a server says so in a shape of its own."""
-    said = result.get("isError", result.get("is_error"))
-    if said is None and not result.get("content") and result.get("structuredContent") is None and result.get("error"):
+def _is_failure(result: Mapping[str, Any]) -> bool:
+    """Tell whether a result reports a failure, in the protocol's form or a common variant of it."""
+    flag = result.get("isError", result.get("is_error"))
+    if flag is None and not result.get("content") and result.get("structuredContent") is None and result.get("error"):
         return True
-    return said in (True, "true", "True")
+    return flag in (True, "true", "True")
 
 
 def _blocks(result: Mapping[str, Any]) -> list[Any]:
-    """Return the content blocks; servers also send one block, one string, or older shapes."""
+    """Return the content blocks; servers also send a single block, a string, or older shapes."""
     content = numbered(result.get("content"))
     match content:
         case None | [] if result.get("structuredContent") is None:
-            # toolResult of protocol 2024-10-07, or the answer of a later protocol: shown as it is
+            # `toolResult` of protocol 2024-10-07, or a result of a later protocol: shown as JSON
             others = {key: value for key, value in result.items() if key not in _KNOWN_KEYS and value not in (None, "")}
             if others.get("resultType") == "complete":
                 del others["resultType"]
@@ -119,7 +121,7 @@ def _blocks(result: Mapping[str, Any]) -> list[Any]:
 
 
 class _BlockReader:
-    """Collects the text and the media of one result in the order of its blocks."""
+    """Collects the text and the media of one result, in the order of its blocks."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -128,40 +130,48 @@ class _BlockReader:
         self.unknown = 0
 
     def add_structured(self, structured: Any) -> None:
-        """Add structured content, where it is not what the blocks have said already."""
+        """Add structured content unless the blocks read so far contain it already."""
         if (repeated := repeated_blocks(structured)) is not None:
             inner = _BlockReader()
             inner.read(repeated)
-            words = [block.get("text") for block in repeated if block.get("type") == "text"]
-            told = len(inner.media) <= len(self.media) and is_told(words, "\n".join(self.parts))
-            if not self.parts or not told:
+            texts = [block.get("text") for block in repeated if block.get("type") == "text"]
+            covered = len(inner.media) <= len(self.media) and text_covers("\n".join(self.parts), texts)
+            if not self.parts or not covered:
                 self.read(repeated)
         elif not self.has_text:
             self.parts.insert(0, clean_text(json_text.dumps(without_base64(structured))))
-        elif not is_told(structured, "\n".join(self.parts)):
+        elif not text_covers("\n".join(self.parts), structured):
             self.parts.append(clean_text(json_text.dumps(without_base64(structured))))
 
     def read(self, blocks: list[Any], *, inner: bool = False) -> None:
+        """Add blocks; `inner` are those of a list that stands in place of a block."""
         for block in map(standard_block, blocks):
-            match block:
-                case str():
-                    self._text(block)
-                case {"type": "text"}:
+            kind = block_kind(block)
+            match kind:
+                case None:
+                    self._other(block, inner=inner)
+                case "text":
                     self._text(block.get("text"))
-                case {"type": ("image" | "audio") as kind}:
+                case "image" | "audio":
                     self._media(kind, block.get("data"), block.get("mimeType"), None)
-                case {"type": "resource", "resource": Mapping() as resource}:
-                    self._resource(resource)
-                case {"type": "resource", "resource": list() as resources}:
-                    self.read([{"type": "resource", "resource": one} for one in resources])
-                case {"type": "resource_link"}:
+                case "resource":
+                    self._embedded(block)
+                case "resource_link":
                     self._link(block)
-                case {"text": str() as text}:  # of another API, or a type of the server's own
-                    self._text(text)
-                case list() if not inner:
-                    self.read(block, inner=True)
                 case _:
-                    self.unknown += 1
+                    assert_never(kind)
+
+    def _other(self, block: object, *, inner: bool = False) -> None:
+        """Show the text of what is not a block of the protocol; count it if it has none."""
+        match block:
+            case str():
+                self._text(block)
+            case {"text": str() as text}:  # of another API, or a type of the server's own
+                self._text(text)
+            case list() if not inner:
+                self.read(block, inner=True)
+            case _:
+                self.unknown += 1
 
     def _text(self, text: object) -> None:
         if text is None:
@@ -185,12 +195,21 @@ class _BlockReader:
             self.media.append(Media(kind, mime, decoded, self._name(kind, mime, uri)))
 
     def _name(self, kind: MediaType, mime: str, uri: str | None) -> str:
-        """Return a file name without any path in it; a server cannot choose where things go."""
+        """Return a file name without a path, so that a server cannot choose where a file is saved."""
         path = re.split("[?#]", uri or "")[0]
         given = unquote(path).replace("\\", "/").rsplit("/", 1)[-1]
         safe = _UNSAFE_IN_NAME.sub("_", given).strip("._")[-80:]
         number = len(self.media) + 1
         return f"{number}-{safe}" if safe else f"{kind}-{number}{mimetypes.guess_extension(mime) or '.bin'}"
+
+    def _embedded(self, block: Mapping[str, Any]) -> None:
+        match block.get("resource"):
+            case Mapping() as resource:
+                self._resource(resource)
+            case list() as resources:
+                self.read([{"type": "resource", "resource": one} for one in resources])
+            case _:
+                self._other(block)
 
     def _resource(self, resource: Mapping[str, Any]) -> None:
         uri = _label(resource.get("uri")) or "(no address)"
@@ -203,9 +222,10 @@ class _BlockReader:
             self.parts.append(f"[resource {uri} without content]")
 
     def _link(self, block: Mapping[str, Any]) -> None:
-        words = [_label(block.get(key)) for key in ("name", "title", "description", "mimeType")]
         uri = _label(block.get("uri"))
-        self.parts.append(f"[link{f' to {uri}' if uri else ''}" + "".join(f"; {word}" for word in words if word) + "]")
+        labels = [_label(block.get(key)) for key in ("name", "title", "description", "mimeType")]
+        head = f"link to {uri}" if uri else "link"
+        self.parts.append(f"[{'; '.join([head, *filter(None, labels)])}]")
 
 
 def _label(value: object) -> str:
@@ -218,7 +238,7 @@ def _mime(value: object) -> str | None:
 
 
 def _decode(data: object) -> tuple[bytes | None, str | None]:
-    """Return the bytes of base64 text, and the type if it is a `data:` URL; None if it is neither."""
+    """Return the bytes of base64 text, and the MIME type if it is a `data:` URL; each None if there is none."""
     if not isinstance(data, str) or not data.strip():
         return None, None
     own_type = None

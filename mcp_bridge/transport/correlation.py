@@ -1,108 +1,141 @@
-"""The requests of one session that have no answer yet, and which of them an answer is for.
+"""The register of a session's requests, and which of them a response is for.
 
-Some servers name no request in their answers, and some answer even notifications, which nobody
-asked them to. An answer without a name is a guess, and a wrong guess gives a caller the data
-of another: so it is made only where nothing else can be meant.
+Some servers name no request in their responses, and some respond even to notifications. A response
+without an id is a guess, and a wrong guess gives a caller the data of another: so one is matched only
+where nothing else can be meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from ..errors import RpcError
+from .framing import Message
 
 METHOD_NOT_FOUND = -32601
 INVALID_REQUEST = -32600
 PARSE_ERROR = -32700
 _OF_NOTIFICATIONS = (METHOD_NOT_FOUND, INVALID_REQUEST)
-"""What a server says to a notification that it takes for a request."""
+"""Errors with which servers respond to a notification that they take for a request."""
 _NAMELESS_BY_NATURE = (PARSE_ERROR, INVALID_REQUEST)
-"""Errors of requests whose name the server could not read (JSON-RPC 2.0, section 5)."""
+"""Errors of requests whose id the server could not read (JSON-RPC 2.0, section 5)."""
 _MAX_ID_CHARS = 19
 
+Result = asyncio.Future[dict[str, Any]]
+"""Gives the raw result of a request, or raises `RpcError`, or `ConnectionError` if the session ends first."""
 
-@dataclass
-class Pending:
-    """A request that has no answer yet."""
 
-    number: int
+@dataclass(eq=False)
+class Request:
+    """A request of ours on one session. Its id is its progress token, too."""
+
+    id: int
     method: str
-    token: object = None
+    result: Result
+    progress_at: float = 0.0
+    """When it was begun or progress was last notified, in seconds of the loop's clock."""
     sent: bool = False
+    """Whether the server may have received it."""
     cancelled: bool = False
     forgotten: bool = False
-    """Whether nobody waits for it any more, though the server may still answer it."""
-    behind: int = 0
+    """Whether its result is of no use any more, though the server may still respond."""
+    notified_before: int = 0
     """How many notifications had left before it."""
+
+    def resolve(self, response: Message) -> None:
+        """Set the result from a response in standard form, unless there is one."""
+        if self.result.done():
+            return
+        error = response.get("error")
+        if error is None:
+            self.result.set_result(response["result"])
+        else:
+            self.result.set_exception(RpcError(error["message"], code=error["code"], data=error.get("data")))
+
+    def fail(self, error: Exception) -> None:
+        """Set an exception as the result, unless there is a result."""
+        if not self.result.done():
+            self.result.set_exception(error)
 
 
 class Correlator:
-    """All of one session, by the ids under which they have left."""
+    """All requests of one session that have no response yet, by id."""
 
     def __init__(self) -> None:
-        self._by_id: dict[int, Pending] = {}
+        self._by_id: dict[int, Request] = {}
+        self._last_id = 0
         self._notified = 0
         self._acknowledged = 0
-        """How many notifications have left, and how many of them the server will not answer any more."""
+        """How many notifications have left, and how many of them the server will not respond to any more."""
         self._named: set[str] = set()
-        """The methods of requests that the server has named in an answer."""
+        """The methods of requests whose ids the server has used in a response."""
         self._names_errors = False
 
-    def add(self, request_id: int, pending: Pending) -> None:
-        self._by_id[request_id] = pending
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self._by_id.values())
 
-    def get(self, request_id: object) -> Pending | None:
-        """Return the request with exactly this id, None if nobody waits for it."""
-        pending = self._by_id.get(request_id) if isinstance(request_id, int) else None
-        return None if pending is None or pending.forgotten else pending
+    def begin(self, method: str, result: Result) -> Request:
+        """Register a request under the next id. Ids begin with 1: some servers take 0 for none."""
+        self._last_id += 1
+        request = self._by_id[self._last_id] = Request(self._last_id, method, result)
+        return request
 
-    def with_token(self, token: object) -> tuple[int, Pending] | None:
-        """Return the request with that progress token, and its id."""
-        for request_id, pending in self._by_id.items():
-            if pending.token == token and not pending.forgotten:
-                return request_id, pending
-        return None
+    def get(self, request_id: object) -> Request | None:
+        """Return the request with exactly this id, None if it has a response or its result is of no use."""
+        request = self._by_id.get(request_id) if isinstance(request_id, int) else None
+        return None if request is None or request.forgotten else request
 
     def mark_sent(self, message: Mapping[str, object]) -> None:
         """Note that a message has left: from now on the server may have acted on it."""
         request_id = message.get("id")
         if request_id is None:
             self._notified += 1
-        elif (pending := self.get(request_id)) is not None:
-            pending.sent, pending.behind = True, self._notified
+        elif (request := self.get(request_id)) is not None:
+            request.sent, request.notified_before = True, self._notified
 
-    def forget(self, method: str) -> None:
-        """Wait no longer for the answers to such requests; they may still come."""
-        for pending in self._by_id.values():
-            if pending.method == method:
-                pending.forgotten = True
+    def may_have_run(self, request: Request) -> bool:
+        """Tell whether the server can have acted on a request."""
+        return request.sent or request.id not in self._by_id
 
-    def take(self, name: object, *, is_error: bool) -> tuple[int, Pending] | None:
-        """Take out the request that an answer names; None if nobody waits for it."""
+    def cancel(self, request: Request, reason: str) -> Message | None:
+        """Return the notification that cancels a request; None if it needs none, or has had one."""
+        if not request.sent or request.cancelled or self.get(request.id) is None:
+            return None
+        request.cancelled = True
+        params = {"requestId": request.id, "reason": reason}
+        return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+
+    def take(self, name: object, *, is_error: bool) -> Request | None:
+        """Remove the request that a response names; None if there is none that waits for it."""
         request_id = request_number(name)
-        pending = self._by_id.get(request_id) if request_id is not None else None
-        if request_id is None or pending is None or not pending.sent:
+        request = self._by_id.get(request_id) if request_id is not None else None
+        if request is None or not request.sent:
             return None
-        del self._by_id[request_id]
-        self._named.add(pending.method)
+        del self._by_id[request.id]
+        self._named.add(request.method)
         self._names_errors = self._names_errors or is_error
-        self._acknowledged = max(self._acknowledged, pending.behind)  # servers answer in order, or not at all
-        return None if pending.forgotten else (request_id, pending)
+        # Servers respond in order, or not at all.
+        self._acknowledged = max(self._acknowledged, request.notified_before)
+        return None if request.forgotten else request
 
-    def take_out(self, request_id: int) -> Pending | None:
-        """Take out a request for which the server has sent something else than a named answer; None as above."""
-        pending = self._by_id.get(request_id)
-        if pending is None or not pending.sent:
+    def take_out(self, request_id: int) -> Request | None:
+        """Remove a request that is settled by something else than a response with its id; None as above."""
+        request = self._by_id.get(request_id)
+        if request is None or not request.sent:
             return None
         del self._by_id[request_id]
-        return None if pending.forgotten else pending
+        return None if request.forgotten else request
 
     def meant_by_result(self, result: object) -> int | None:
-        """Return which request a result without a name is for, None if that is not certain.
+        """Return the id of the request that a result without an id is for, None if that is not certain.
 
-        One that holds nothing, or just says yes, answers a `ping` or a notification before it answers anything else;
-        one that holds something answers neither.
+        An empty result, or a bare true, is taken for the response to a `ping` or a notification first;
+        a result with content never is.
         """
-        sent = [request_id for request_id, pending in self._by_id.items() if pending.sent]
+        sent = [request_id for request_id, request in self._by_id.items() if request.sent]
         pings = [request_id for request_id in sent if self._by_id[request_id].method == "ping"]
         if result is None or isinstance(result, bool) or result == {}:
             if pings and not self._named:
@@ -117,13 +150,13 @@ class Correlator:
         return asked[0]
 
     def meant_by_error(self, code: object) -> int | None:
-        """Return which request an error without a name is for, None if that is not certain.
+        """Return the id of the request that an error without an id probably is for, or None.
 
-        Nor is it if one is returned: a better answer to that request may follow.
+        The match is tentative: a proper response may still follow.
         """
-        sent = [request_id for request_id, pending in self._by_id.items() if pending.sent]
+        sent = [request_id for request_id, request in self._by_id.items() if request.sent]
         if code in _OF_NOTIFICATIONS and self._acknowledge():
-            # A ping is nobody's loss, and is answered like this, too.
+            # A ping costs nothing to fail, and servers that do not know it respond like this, too.
             sent = [request_id for request_id in sent if self._by_id[request_id].method == "ping"]
         elif code != METHOD_NOT_FOUND:  # a ping fails in no other way
             sent = [request_id for request_id in sent if not self._by_id[request_id].forgotten]
@@ -132,7 +165,7 @@ class Correlator:
         return sent[0]
 
     def _acknowledge(self) -> bool:
-        """Take something for the answer to a notification; tell whether one has left that can have it."""
+        """Count a response as one to a notification; tell whether a notification has left that can have it."""
         if self._acknowledged >= self._notified:
             return False
         self._acknowledged += 1

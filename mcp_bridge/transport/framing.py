@@ -1,7 +1,7 @@
-"""Bytes of a stdio server -> JSON-RPC messages, however the server writes them.
+"""Parses the stdout of a server into JSON-RPC messages, however the server writes them.
 
-Servers print banners, BOMs, other encodings, several messages on a line, numbers and
-nestings that Python's own parser refuses. None of it may cost more than itself.
+Servers print banners, BOMs, other encodings, several messages on a line, and numbers and nestings that
+Python's own parser rejects. One bad line must not affect the messages around it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from .salvage import EDGE_CHARS, JoinedLines, answered_id
 Message = dict[str, Any]
 
 EDGE_BYTES = 1024
-"""What is kept of each end of a line that is too long: the id stands near one of them."""
+"""How much of each end of a line that is too long is kept: the id is near one of them."""
 NOISE_CHARS = 200
+"""How much of a line that holds no message is shown."""
 _STARTS = 20
-"""How many places on one line are tried as the beginning of a message."""
+"""How many "{" on one line are tried as the start of a message."""
 _DIGITS = 4000
+"""Integers of this many digits become text: Python refuses to convert more than 4300."""
 _INVALID = "the message is not valid JSON"
 _TOO_DEEP = "the message is nested too deeply"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -31,15 +33,15 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]")
 
 @dataclass(frozen=True)
 class TooLong:
-    """A line over the limit, discarded while it streamed in; its two ends are kept."""
+    """A line over the limit, discarded while it streamed in, but for its two ends. `size` is in bytes."""
 
     edges: bytes
     size: int
 
 
 @dataclass(frozen=True)
-class Broken:
-    """An answer that cannot be read: whose it is (None: it does not say), and why."""
+class UnreadableAnswer:
+    """A response that cannot be parsed. `id` is that of its request, None if it names none."""
 
     id: int | str | None
     reason: str
@@ -47,17 +49,17 @@ class Broken:
 
 @dataclass
 class Parsed:
-    """What one line held."""
+    """The content of one line. `noise` is what was beside the messages, cleaned and cut."""
 
     messages: list[Message] = field(default_factory=list)
-    broken: Broken | None = None
+    broken: UnreadableAnswer | None = None
     noise: str = ""
     unfinished: bool = False
-    """Whether the line begins a JSON object that it does not end."""
+    """Whether a JSON object or array begins on the line and does not end there."""
 
 
 class LineBuffer:
-    """Cuts a stream into lines at LF alone, keeping no more than `limit` bytes of one."""
+    """Splits a stream into lines, at LF only, keeping no more than `limit` bytes of a line."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -77,7 +79,7 @@ class LineBuffer:
         return lines
 
     def rest(self) -> bytes | TooLong | None:
-        """Return what was left without a line end when the stream ended."""
+        """Return the last line of a stream that has ended, None if it ended with an LF."""
         return self._take() if self._size else None
 
     def _add(self, piece: bytes) -> None:
@@ -102,7 +104,7 @@ class LineBuffer:
 
 
 def edges(chunks: Sequence[bytes]) -> bytes:
-    """Return both ends of what the chunks make together, without making it if it is large; all of it if they meet."""
+    """Return the first and the last `EDGE_BYTES` of the joined chunks, or all of it if it is no longer than both."""
     if sum(map(len, chunks)) <= 2 * EDGE_BYTES:
         return b"".join(chunks)
     head, tail = b"", b""
@@ -118,11 +120,12 @@ def edges(chunks: Sequence[bytes]) -> bytes:
 
 
 class LineReader:
-    """Bytes of a server's stdout -> lines, with JSON that was broken over several of them joined."""
+    """Splits a server's stdout into lines and parses them, joining JSON that was written over several lines."""
 
     def __init__(self, limit: int) -> None:
         self._buffer = LineBuffer(limit)
-        self._begun: JoinedLines | None = None
+        self._joined: JoinedLines | None = None
+        """The lines of a JSON text that is not complete yet."""
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         """Return the lines that `data` completes; b"" means the end of the stream."""
@@ -132,41 +135,41 @@ class LineReader:
         return [] if rest is None else [rest]
 
     def parse(self, line: bytes | TooLong) -> Parsed:
-        """Return what a line holds, together with the lines before it that it completes."""
+        """Return the content of a line, together with the lines before it that it completes."""
         parsed = parse_line(line)
-        begun, self._begun = self._begun, None
-        if begun is None and not parsed.unfinished:
+        joined, self._joined = self._joined, None
+        if joined is None and not parsed.unfinished:
             return parsed
-        if begun is not None:
-            if not parsed.messages and isinstance(line, bytes) and begun.add(line):
-                return self._go_on(begun, parsed)
-            if parsed.broken is None:  # what was begun will not be completed any more
-                parsed.broken = _broken(decoded(begun.joined()), _INVALID, ended=False).broken
-        if parsed.unfinished and isinstance(line, bytes) and (begun := JoinedLines()).add(line):
-            self._begun = begun
+        if joined is not None:
+            if not parsed.messages and isinstance(line, bytes) and joined.add(line):
+                return self._parse_joined(joined, parsed)
+            if parsed.broken is None:  # the lines before this one will never be completed
+                parsed.broken = _unreadable(decoded(joined.joined()), _INVALID, ended=False).broken
+        if parsed.unfinished and isinstance(line, bytes) and (joined := JoinedLines()).add(line):
+            self._joined = joined
             return Parsed(broken=parsed.broken)
         return parsed
 
-    def _go_on(self, begun: JoinedLines, last: Parsed) -> Parsed:
-        """Return what the lines from `begun` on hold, nothing as long as that is not complete."""
-        if begun.closed:
-            joined = parse_line(begun.joined())
-            return joined if joined.messages or joined.broken else last
-        if begun.too_long:
-            reason = f"the message is too long for one on several lines ({begun.size} bytes)"
-            return _broken(decoded(begun.joined()), reason, ended=False)
-        self._begun = begun
+    def _parse_joined(self, joined: JoinedLines, last: Parsed) -> Parsed:
+        """Return the content of joined lines, nothing while they are incomplete; `last` is that of the last line."""
+        if joined.closed:
+            parsed = parse_line(joined.joined())
+            return parsed if parsed.messages or parsed.broken else last
+        if joined.too_long:
+            reason = f"the message is too long for one on several lines ({joined.size} bytes)"
+            return _unreadable(decoded(joined.joined()), reason, ended=False)
+        self._joined = joined
         return Parsed()
 
 
 def encode(message: Message) -> bytes:
-    """Return a message as one line. Raises `ValueError` for what JSON cannot say (NaN)."""
+    """Return a message as one line. Raises `ValueError` for values that JSON does not have (NaN)."""
     text = _ENCODER.encode(message)
     return (text if text.isascii() else encodable(text)).encode() + b"\n"
 
 
 def parse_line(line: bytes | TooLong) -> Parsed:
-    """Return the messages on a line, and what else was there. Never raises."""
+    """Return the content of a line. Never raises."""
     if isinstance(line, TooLong):
         head, tail = (edge.decode("utf-8", "replace") for edge in (line.edges[:EDGE_BYTES], line.edges[-EDGE_BYTES:]))
         return _attributed(head, tail, f"the message is too long ({line.size} bytes)")
@@ -175,22 +178,22 @@ def parse_line(line: bytes | TooLong) -> Parsed:
         return Parsed()
     try:
         try:
-            return _sorted(_loads(text))
+            return _classified(_loads(text))
         except json.JSONDecodeError as error:
             return _parse_mixed(text, unfinished=text[0] in "{[" and error.pos >= len(text) - 1)
     except RecursionError:
-        return _broken(text, _TOO_DEEP)
+        return _unreadable(text, _TOO_DEEP)
     except ValueError as error:
-        return _broken(text, f"the message cannot be read: {error}")
+        return _unreadable(text, f"the message cannot be read: {error}")
 
 
 def is_message(value: object) -> bool:
-    """Tell whether a JSON value looks like JSON-RPC, also without its version."""
+    """Tell whether a JSON value looks like a JSON-RPC message: its version or a response's id may be missing."""
     if not isinstance(value, dict):
         return False
-    answer = "id" in value and ("jsonrpc" in value or "result" in value or "error" in value)
-    nameless = "jsonrpc" in value and ("result" in value or "error" in value)
-    return isinstance(value.get("method"), str) or answer or nameless
+    response = "id" in value and ("jsonrpc" in value or "result" in value or "error" in value)
+    without_id = "jsonrpc" in value and ("result" in value or "error" in value)
+    return isinstance(value.get("method"), str) or response or without_id
 
 
 def _loads(text: str) -> Any:
@@ -198,14 +201,14 @@ def _loads(text: str) -> Any:
 
 
 def _decoder(text: str) -> json.JSONDecoder:
-    """Return a parser; Python's own integers refuse more digits than 4300, so those become text."""
+    """Return a parser for a text, one that turns huge integers into text if there may be any."""
     if len(text) > _DIGITS and re.search(rf"\d{{{_DIGITS}}}", text):
         return json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < _DIGITS else digits)
     return json.JSONDecoder()
 
 
 def _readable(value: Any, text: str) -> Any:
-    """Replace lone surrogates: nothing downstream could encode them."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8."""
     return _without_surrogates(value) if _SURROGATE_ESCAPE.search(text) else value
 
 
@@ -221,7 +224,7 @@ def _without_surrogates(value: Any) -> Any:
             return value
 
 
-def _sorted(value: Any) -> Parsed:
+def _classified(value: Any) -> Parsed:
     """Separate messages from other JSON; an array is a batch (protocol 2025-03-26)."""
     values = value if isinstance(value, list) else [value]
     parsed = Parsed([one for one in values if is_message(one)])
@@ -231,7 +234,7 @@ def _sorted(value: Any) -> Parsed:
 
 
 def _parse_mixed(text: str, *, unfinished: bool) -> Parsed:
-    """Find messages among other words on one line."""
+    """Return the messages on a line that also holds other text."""
     parsed = Parsed()
     noise: list[str] = []
     position = 0
@@ -244,8 +247,8 @@ def _parse_mixed(text: str, *, unfinished: bool) -> Parsed:
             value, end = _decoder(text).raw_decode(text, start)
             if is_message(value):
                 value = _readable(value, text)
-        except RecursionError:  # what stands inside of it is no message
-            parsed.broken = _broken(text[start:], _TOO_DEEP).broken
+        except RecursionError:  # objects inside it are not messages of their own
+            parsed.broken = _unreadable(text[start:], _TOO_DEEP).broken
             position = start
             break
         except ValueError:
@@ -259,25 +262,25 @@ def _parse_mixed(text: str, *, unfinished: bool) -> Parsed:
     parsed.noise = _shown("".join(noise))
     parsed.unfinished = unfinished and not parsed.messages
     if not parsed.messages and parsed.broken is None:
-        parsed.broken = _broken(text, _INVALID, ended=not unfinished).broken
+        parsed.broken = _unreadable(text, _INVALID, ended=not unfinished).broken
     if parsed.broken is not None and not parsed.messages:
         parsed.noise = ""
     return parsed
 
 
-def _broken(text: str, reason: str, *, ended: bool = True) -> Parsed:
-    """Attribute an unreadable text to the request that it answers; `ended` tells whether it stops where it should."""
+def _unreadable(text: str, reason: str, *, ended: bool = True) -> Parsed:
+    """Attribute an unreadable text to the request that it answers. `ended` is false if its end may be missing."""
     return _attributed(text[:EDGE_CHARS], text[-EDGE_CHARS:] if ended else "", reason)
 
 
 def _attributed(head: str, tail: str, reason: str) -> Parsed:
-    """Return what is to be done about an unreadable text of which both ends are known."""
+    """Attribute an unreadable text by its two ends: it is noise if it answers no request."""
     request_id = answered_id(head, tail)
     if request_id is not None:
-        return Parsed(broken=Broken(request_id, reason))
+        return Parsed(broken=UnreadableAnswer(request_id, reason))
     return Parsed(noise=_shown(head))
 
 
 def _shown(noise: str) -> str:
-    """Return the beginning of noise for the log; the mark of the cut tells the mask to look for a secret there."""
+    """Return the beginning of noise for the log. A cut is marked, so that the redactor looks for a secret there."""
     return truncate(clean_label(noise[: 5 * NOISE_CHARS]), NOISE_CHARS)

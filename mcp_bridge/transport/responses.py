@@ -75,7 +75,7 @@ def standard_form(message: Message, own_id: object, method: str) -> Message | No
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
-def _accept_defaults(params: object) -> Message:
+def accept_defaults(params: object) -> Message:
     """Accept a form with the defaults that the server names for its fields (SEP-1034)."""
     schema = params.get("requestedSchema") if isinstance(params, Mapping) else None
     properties = schema.get("properties") if isinstance(schema, Mapping) else None

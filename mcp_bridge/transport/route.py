@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
-from .. import _sdk_loader
+from .._sdk_loader import load_module
 from ..config.server_config import ServerConfig
 from ..errors import ServerUnavailable
 from ..text.redaction import Redactor
@@ -37,11 +37,11 @@ ChannelOpener = Callable[[], AbstractAsyncContextManager[Channel]]
 class Route:
     """The ways to a server, in the order in which they are to be tried; remembers which one led there."""
 
-    def __init__(self, config: ServerConfig, around: SharedResources) -> None:
+    def __init__(self, config: ServerConfig, shared: SharedResources) -> None:
         ways: dict[str, ChannelOpener] = {
-            "stdio": lambda: _stdio(config, self._launch(config), around),
-            "http": lambda: _http(config, around),
-            "sse": lambda: _sse(config, around),
+            "stdio": lambda: _stdio(config, self._launch(config), shared),
+            "http": lambda: _http(config, shared),
+            "sse": lambda: _sse(config, shared),
         }
         names = ("http", "sse") if config.transport == "auto" else (config.transport,)
         self._all = [ways[name] for name in names]
@@ -76,26 +76,26 @@ def leads_elsewhere(error: ServerUnavailable) -> bool:
 
 
 @asynccontextmanager
-async def _http(config: ServerConfig, around: SharedResources) -> AsyncIterator[Channel]:
-    remote = await _sdk_loader.bring("transport.http.channel")
-    async with remote.open_http(config, around.max_message_bytes) as channel:
+async def _http(config: ServerConfig, shared: SharedResources) -> AsyncIterator[Channel]:
+    remote = await load_module("transport.http.channel")
+    async with remote.open_http(config, shared.max_message_bytes, shared.redact) as channel:
         yield channel
 
 
 @asynccontextmanager
-async def _sse(config: ServerConfig, around: SharedResources) -> AsyncIterator[Channel]:
-    remote = await _sdk_loader.bring("transport.http.channel")
-    async with remote.open_sse(config, around.max_message_bytes) as channel:
+async def _sse(config: ServerConfig, shared: SharedResources) -> AsyncIterator[Channel]:
+    remote = await load_module("transport.http.channel")
+    async with remote.open_sse(config, shared.max_message_bytes, shared.redact) as channel:
         yield channel
 
 
 @asynccontextmanager
-async def _stdio(config: ServerConfig, launch: Launch, around: SharedResources) -> AsyncIterator[Channel]:
+async def _stdio(config: ServerConfig, launch: Launch, shared: SharedResources) -> AsyncIterator[Channel]:
     async with open_stdio(
         config.name,
         launch,
-        limit=around.max_message_bytes,
-        guardian=around.guardian,
-        redact=around.redact,
+        limit=shared.max_message_bytes,
+        guardian=shared.guardian,
+        redact=shared.redact,
     ) as channel:
         yield channel

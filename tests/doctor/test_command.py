@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import odd
-from .examining import Write, nowhere
+from tests.support.entries import Write, odd
+from tests.support.examining import nowhere
+from tests.support.places import ROOT
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
-FOLDER = Path(__file__).parents[2]
 BOM = "\ufeff"
 
 
 def run(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "mcp_bridge", "doctor", *words],
-        cwd=FOLDER,
+        cwd=ROOT,
         env={**os.environ, **environ},
         capture_output=True,
         text=True,

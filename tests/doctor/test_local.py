@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import odd
-from .examining import LANGUAGES, Broken, Write, entry, failing_step, nowhere
+from tests.support.entries import Write, odd
+from tests.support.examining import LANGUAGES, Broken, entry, failing_step, nowhere
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 WAITS = "http://0.0.0.0:8000"

@@ -16,10 +16,9 @@ from mcp_bridge.text.redaction import Redactor
 from mcp_bridge.tools.tool import Listing, RemoteTool
 from mcp_bridge.transport.route import SharedResources
 from mcp_bridge.transport.stdio.guardian import Guardian
-
-from ..cases.remote import at, remote
-from ..conftest import odd
-from .examining import Write, entry, examine, failing_step
+from tests.support.entries import Write, odd
+from tests.support.examining import entry, examine, failing_step
+from tests.support.remote import at, remote
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 HEALTHY = ["config", "variables", "program", "start", "handshake", "tools", "names", "schemas", "ping"]

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from mcp_bridge.doctor import examination
-
-from ..conftest import odd
-from .examining import LANGUAGES, Write, entry, examine, failing_step, nowhere
+from tests.support.entries import Write, odd
+from tests.support.examining import LANGUAGES, entry, examine, failing_step, nowhere
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 

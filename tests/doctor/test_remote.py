@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from ..cases.remote import at, remote
-from .examining import LANGUAGES, Write, examine, failing_step
+from tests.support.entries import Write
+from tests.support.examining import LANGUAGES, examine, failing_step
+from tests.support.remote import at, remote
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 

@@ -16,9 +16,8 @@ from mcp_bridge.doctor.texts import DoctorTexts
 from mcp_bridge.errors import ServerUnavailable
 from mcp_bridge.text.language import system_language
 from mcp_bridge.transport.channel import SideOutput
-
-from ..conftest import odd
-from .examining import LANGUAGES, Write, entry, examine, failing_step
+from tests.support.entries import Write, odd
+from tests.support.examining import LANGUAGES, entry, examine, failing_step
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import GENEROUS, children
+from tests.support.processes import children
+from tests.support.waiting import GENEROUS
 
 
 @pytest.fixture(autouse=True)

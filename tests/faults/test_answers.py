@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, BridgeError, CallTimeout, load_config
+from tests.support.entries import Write, odd
+from tests.support.remote import at, remote
+from tests.support.waiting import GENEROUS
 
-from ..cases.remote import at, remote
-from ..conftest import GENEROUS, odd
-
-Write = Callable[[str], Path]
 MIB = 2**20
 
 

@@ -8,18 +8,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge.hosts.maibot.reload import CALM_SECONDS, MIN_PAUSE_SECONDS, is_own_reload, read_state
-
-from ..cases.remote import at, remote
-from ..conftest import odd
-
-Write = Callable[[str], Path]
-FOLDER = Path(__file__).parents[2]
+from tests.support.entries import Write, odd
+from tests.support.places import ROOT
+from tests.support.remote import at, remote
 
 PROGRAM = """
 import random, time
@@ -52,7 +48,7 @@ def test_the_clock_jumps_by_years_and_every_limit_is_kept(write_config: Write, t
         entries = odd("s", "sleep", more="call_timeout = 2") + odd("kept", "sleep", more=kept)
         entries += at(server.origin + "/mcp", "far", call_timeout=2)
         command = [sys.executable, "-c", PROGRAM, str(write_config(entries))]
-        done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     lines = [line.split("|") for line in done.stdout.splitlines()]
     assert lines.pop() == ["states", "ready", "ready", "ready"], done.stderr
     assert len(lines) == 6
@@ -66,19 +62,19 @@ def test_the_clock_jumps_by_years_and_every_limit_is_kept(write_config: Write, t
     assert done.stderr == ""
 
 
-TELL_THE_TIME = {"trace.py", "maibot_page.py"}
+TELL_THE_TIME = {"trace.py", "page.py"}
 """Modules that show people when something was, and decide nothing by it."""
 
 
 def test_nobody_asks_the_clock_but_for_the_time_of_the_last_reload_or_to_show_it() -> None:
     asking = set()
-    for file in (FOLDER / "mcp_bridge").rglob("*.py"):
+    for file in (ROOT / "mcp_bridge").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Attribute) and ast.unparse(node) in ("time.time", "datetime.now", "datetime.today"):
                 asking.add(file.name)
             if isinstance(node, ast.ImportFrom) and node.module == "time":
                 assert not {"time", "*"} & {one.name for one in node.names}, file
-    assert asking == {"maibot_reload.py"} | TELL_THE_TIME
+    assert asking == {"reload.py"} | TELL_THE_TIME
 
 
 @pytest.mark.parametrize("jump", [-86400.0, -1.0, CALM_SECONDS + 1, 86400.0, 1e9])

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,10 +21,9 @@ from mcp_bridge.store.atomic_file import LEFT_SECONDS
 from mcp_bridge.store.catalogue import StoredCatalogues
 from mcp_bridge.store.entry_files import SALT_BYTES
 from mcp_bridge.tools.tool import Listing, RemoteTool
+from tests.support.changing_servers import config_in
+from tests.support.entries import Write
 
-from ..test_snapshot import config_in
-
-Write = Callable[[str], Path]
 ENTRY = ServerConfig("s", unexpanded={"command": "one"})
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, and limits of POSIX")
 

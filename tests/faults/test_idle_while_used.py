@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from mcp_bridge import Bridge, load_config
+from tests.support.entries import Write, odd
+from tests.support.server_log import ServerLog
+from tests.support.waiting import until
 
-from ..cases.server_log import ServerLog
-from ..conftest import odd, until
-
-Write = Callable[[str], Path]
 SHARED = 'session = "shared"\nidle_timeout = 1'
 
 

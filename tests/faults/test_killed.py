@@ -7,18 +7,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from mcp_bridge import Bridge, ServerUnavailable, load_config
+from tests.support.entries import Write, odd
+from tests.support.processes import alive
+from tests.support.server_log import ServerLog
+from tests.support.waiting import GENEROUS, until
 
-from ..cases.server_log import ServerLog
-from ..conftest import GENEROUS, alive, odd, until
-
-Write = Callable[[str], Path]
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals and shells")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="a helper that left its group is found by its environment")
 SHELL = """

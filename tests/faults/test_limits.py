@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ..conftest import odd
+from tests.support.entries import Write, odd
+from tests.support.places import ROOT
+from tests.support.remote import at, remote
 
-Write = Callable[[str], Path]
-FOLDER = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
 
 PROGRAM = """
 import asyncio, logging, os, resource, sys
 logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
 from mcp_bridge import Bridge, BridgeError, load_config
-from mcp_bridge import server
+from mcp_bridge.bridge import server
 server.FIRST_RETRY_SECONDS = 0.05
 
 async def attempt(bridge, count=1):
@@ -40,7 +39,7 @@ async def until_ready(bridge):
 
 def run(write_config: Write, program: str, *words: str, entry: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROGRAM + program, str(write_config(entry)), *words]
-    return subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 
 
 DESCRIPTORS = """
@@ -82,8 +81,6 @@ def test_too_many_open_files_are_told_and_forgotten(write_config: Write, session
 
 
 def test_too_many_open_files_are_told_for_a_remote_server(write_config: Write, tmp_path: Path) -> None:
-    from ..cases.remote import at, remote
-
     with remote(tmp_path) as server:
         done = run(write_config, DESCRIPTORS, "0", entry=at(server.origin + "/mcp", warm=0))
     lines = done.stdout.splitlines()
@@ -137,7 +134,7 @@ def test_no_more_processes_is_told_and_forgotten(write_config: Write, session: s
 
 THREADS = """
 import threading
-from mcp_bridge.thread import BridgeThread
+from mcp_bridge.bridge.thread import BridgeThread
 refusing = False
 begin = threading.Thread.start
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mcp_bridge import Bridge, CallTimeout, ServerUnavailable, load_config
+from tests.support.entries import Write, odd
+from tests.support.remote import at, remote
+from tests.support.waiting import GENEROUS
 
-from ..cases.remote import at, remote
-from ..conftest import GENEROUS, odd
-
-Write = Callable[[str], Path]
 LIMIT = 2
 
 

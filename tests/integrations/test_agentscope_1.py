@@ -17,11 +17,11 @@ import mcp.types
 import pytest
 
 from mcp_bridge import CallTimeout, HttpStatefulClient, HttpStatelessClient, MCPToolFunction, StdIOStatefulClient
-
-from ..cases.raw_model import Turn, raw_model, saying
-from ..cases.remote import remote
-from ..conftest import GENEROUS, ODD_SERVER
-from ..servers.shapes import PNG, WAV
+from tests.servers.shapes import PNG, WAV
+from tests.support.places import ODD_SERVER
+from tests.support.raw_model import Turn, raw_model, saying
+from tests.support.remote import remote
+from tests.support.waiting import GENEROUS
 
 try:
     installed = version("agentscope")

@@ -18,10 +18,10 @@ import mcp.types
 import pytest
 
 from mcp_bridge import CallTimeout, HttpStatefulClient, HttpStatelessClient, MCPToolFunction, StdioStatefulClient
-
-from ..cases.remote import remote
-from ..conftest import GENEROUS, ODD_SERVER
-from ..servers.shapes import PNG, WAV
+from tests.servers.shapes import PNG, WAV
+from tests.support.places import ODD_SERVER
+from tests.support.remote import remote
+from tests.support.waiting import GENEROUS
 
 try:
     installed = version("agentscope")

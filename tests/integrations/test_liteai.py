@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_bridge import LocalMcpToolset, LocalServerParams, McpSessionNotEstablishedError
-
-from ..conftest import CALCULATOR, ODD_SERVER
+from tests.support.places import CALCULATOR, ODD_SERVER
 
 # Its own imports leave warnings, which are not ours.
 liteai_sdk = pytest.importorskip("liteai_sdk", reason="needs the package liteai-sdk")

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from ..conftest import GENEROUS, ODD_SERVER, children, odd, until
+from tests.support.entries import odd
+from tests.support.places import ODD_SERVER, ROOT
+from tests.support.processes import children
+from tests.support.waiting import GENEROUS, until
 
 hook = pytest.importorskip("maibot_sdk.compat._import_hook", reason="needs the package maibot-plugin-sdk")
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 

@@ -10,9 +10,8 @@ import pytest
 
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.hosts.openai import StreamedMessage, collect, converse
-
-from ..cases.raw_model import Turn, raw_model, saying
-from ..conftest import odd
+from tests.support.entries import odd
+from tests.support.raw_model import Turn, raw_model, saying
 
 openai = pytest.importorskip("openai")
 CALLS = [

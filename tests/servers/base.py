@@ -155,7 +155,7 @@ class Server:
         return text(str(arguments.get("text", "")))
 
     def tool_pid(self, request: Request, arguments: Message) -> Message | None:
-        return text(str(os.getpid()))
+        return text(str(self.log.pid))
 
     def tool_count(self, request: Request, arguments: Message) -> Message | None:
         self.counted += 1

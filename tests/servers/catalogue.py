@@ -14,7 +14,7 @@ from wire import Log, StdioChannel, complain, input_lines, parse_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import FrameType
 
     from base import Server
@@ -96,10 +96,10 @@ def watch_signals(server: Server) -> None:
             signal.signal(number, handle)
 
 
-def serve(server: Server) -> None:
-    watch_signals(server)
+def serve(server: Server, lines: Iterable[bytes]) -> None:
+    """Run a server on the lines of its client, until there are none any more."""
     server.started()
-    for line in input_lines():
+    for line in lines:
         server.receive_line(line)
     server.log("eof")
     server.eof()
@@ -113,4 +113,6 @@ def main() -> None:
     options = parse_options(words[1:])
     log = Log(options.get("log") or os.environ.get("ODD_LOG"))
     log("start", argv=sys.argv)
-    serve(create(words[0], options, StdioChannel(log), log))
+    server = create(words[0], options, StdioChannel(log), log)
+    watch_signals(server)
+    serve(server, input_lines())

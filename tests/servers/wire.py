@@ -46,10 +46,15 @@ class Log:
     def __init__(self, path: str | None) -> None:
         self.path = path
 
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        return os.getpid()
+
     def __call__(self, event: str, **fields: Any) -> None:
         if not self.path:
             return
-        line = json.dumps({"event": event, "pid": os.getpid(), "time": time.time(), **fields}, default=repr)
+        line = json.dumps({"event": event, "pid": self.pid, "time": time.time(), **fields}, default=repr)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             os.write(descriptor, line.encode("ascii") + b"\n")  # one write: lines of processes never mix

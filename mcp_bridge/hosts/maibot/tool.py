@@ -8,6 +8,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
+from ..._typing import assert_never
 from ...config.rules import Caller, matches
 from ...config.server_config import ServerConfig
 from ...text import json_text
@@ -58,20 +59,25 @@ def _content_items(result: ToolResult) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     left = MAX_ANSWER_BYTES
     for media in result.media:
-        if media.type == "file" or len(media.data) > left:
+        if len(media.data) > left or (item := _content_item(media)) is None:
             continue
         left -= len(media.data)
-        items.append(
-            {
-                "content_type": media.type,
-                "data": base64.b64encode(media.data).decode("ascii"),
-                "mime_type": media.mime_type,
-                "name": media.name,
-            }
-        )
+        items.append(item)
     if items:
         items.insert(0, {"content_type": "text", "text": result.text})
     return items
+
+
+def _content_item(media: Media) -> dict[str, Any] | None:
+    """Return the host's item for a picture or a sound, None for a file: the host does not show files."""
+    match media.type:
+        case "image" | "audio":
+            data = base64.b64encode(media.data).decode("ascii")
+            return {"content_type": media.type, "data": data, "mime_type": media.mime_type, "name": media.name}
+        case "file":
+            return None
+        case _:
+            return assert_never(media.type)
 
 
 def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> dict[str, Any]:
@@ -160,15 +166,21 @@ MAX_SENT = 5
 
 async def send_media(send: Any, stream_id: str, media: Sequence[Media]) -> int:
     """Send what can be seen or heard through the host's `ctx.send`; return how many arrived."""
-    wanted = [one for one in media if one.type in ("image", "audio")][:MAX_SENT]
+    wanted = [one for one in media if one.type != "file"][:MAX_SENT]
     sent = 0
     for one in wanted if stream_id else ():
         data = base64.b64encode(one.data).decode("ascii")
         try:
-            if one.type == "image":
-                answer = await asyncio.wait_for(send.image(data, stream_id), SEND_SECONDS)
-            else:
-                answer = await asyncio.wait_for(send.custom("voice", data, stream_id), SEND_SECONDS)
+            match one.type:
+                case "image":
+                    sending = send.image(data, stream_id)
+                case "audio":
+                    sending = send.custom("voice", data, stream_id)
+                case "file":
+                    continue
+                case _:
+                    assert_never(one.type)
+            answer = await asyncio.wait_for(sending, SEND_SECONDS)
         except Exception as error:  # whatever the platform's adapter raises, the model has its answer
             logger.warning("a result's %s could not be sent into the chat: %s", one.type, error or type(error).__name__)
             continue

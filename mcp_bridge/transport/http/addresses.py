@@ -1,4 +1,4 @@
-"""Where a request goes: redirects within an origin, proxies."""
+"""Where a request goes: origins, redirects and proxies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def redirect_target(response: Any) -> str:
-    """Return where a redirect leads, "" if it does not say that in a form that can be read."""
+    """Return the address that a redirect leads to, "" if it names none or an invalid one."""
     location = response.headers.get("location", "")
     try:
         address = urljoin(str(response.request.url), location)
@@ -32,15 +32,18 @@ def redirect_target(response: Any) -> str:
 
 
 def not_followed(response: Any) -> str:
-    """Tell where a redirect leads that was not followed."""
-    if place := public_url(redirect_target(response)):
-        return f"redirected to another place, {place}; put that into url if it is right"
-    where = "an address that cannot be read" if "location" in response.headers else "no address"
-    return f"{phrase(response.status_code)} from {public_url(str(response.request.url))}, a redirect to {where}"
+    """Describe a redirect that was not followed."""
+    if target := public_url(redirect_target(response)):
+        return f"redirected to another address, {target}; set url to it if that is right"
+    what = "a redirect to an invalid address" if "location" in response.headers else "a redirect without an address"
+    return f"{phrase(response.status_code)} from {public_url(str(response.request.url))}, {what}"
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the proxy for an address, as the environment (on Windows and macOS also the system) says."""
+    """Return the proxy for an address, None for a direct connection; never one for this machine.
+
+    It is read from the environment, on Windows and macOS also from the system settings.
+    """
     parts = urlsplit(url)
     host = parts.hostname or ""
     if is_loopback(host) or proxy_bypass(host):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,14 +15,16 @@ from ..._version import __version__
 from ...aio import run_in_thread
 from ...config.server_config import ServerConfig
 from ...errors import ServerUnavailable
-from ...text.redaction import Redactor, public_url
-from ..channel import SideOutput
-from ..framing import Broken, Message
+from ...text.redaction import public_url
+from ..channel import NO_HEADERS, SideOutput
+from ..framing import Message, UnreadableAnswer
 from .addresses import proxy_for
 from .certificates import trusted
 from .failure import HttpFailure
 from .guard import HttpGuard
-from .stream import EventInjection
+from .injection import EventInjection
+from .sse_guard import SseGuard
+from .streamable_guard import StreamableHttpGuard
 
 logger = logging.getLogger(__name__)
 httpx = _sdk.httpx
@@ -37,46 +39,49 @@ class HttpChannel:
     """A `Channel` over one of the SDK's HTTP transports."""
 
     def __init__(self, streams: _sdk.Streams, guard: HttpGuard) -> None:
-        self.asides = SideOutput()
+        self.side_output = SideOutput()
         self._receive, self._send = streams
         self._guard = guard
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         async for item in self._receive:
             if isinstance(item, Exception):
                 logger.debug("dropped by the SDK's transport: %s", self._guard.redact(repr(item)))
             else:
-                return self._guard.parcels.unwrap(_sdk.to_wire(item))
+                return self._guard.large_messages.restore(_sdk.to_wire(item))
         return None
 
-    async def send(self, message: Message, metadata: Any = None) -> None:
+    async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
+        if headers:
+            self._guard.extra_headers[str(message["id"])] = headers
         try:
-            await self._send.send(_sdk.to_session(message, metadata))
+            await self._send.send(_sdk.to_session(message))
         except _sdk.CLOSED as error:
             raise OSError("the session has ended") from error
+
+    def use_protocol_version(self, version: str) -> None:
+        self._guard.protocol_version = version
 
     async def describe_end(self) -> str:
         return self._guard.failure.text if self._guard.failure else "the server ended the connection"
 
 
 @asynccontextmanager
-async def open_http(config: ServerConfig, limit: int) -> AsyncIterator[HttpChannel]:
+async def open_http(config: ServerConfig, limit: int, redact: Callable[[str], str]) -> AsyncIterator[HttpChannel]:
     """Open a streamable HTTP session (specification 2025-03-26 and later)."""
     network = await _network(config)
-    redact = Redactor(config.secrets)
-    guard = HttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
+    guard = StreamableHttpGuard(network, config.url, limit=limit, proxy=proxy_for(config.url), redact=redact)
     async with _client(config, guard) as client, _sdk.streamable_http(public_url(config.url), client) as streams:
         yield HttpChannel(streams, guard)
 
 
 @asynccontextmanager
-async def open_sse(config: ServerConfig, limit: int) -> AsyncIterator[HttpChannel]:
+async def open_sse(config: ServerConfig, limit: int, redact: Callable[[str], str]) -> AsyncIterator[HttpChannel]:
     """Open a session over the SSE transport. Raises `ServerUnavailable` if its stream does not open."""
-    redact = Redactor(config.secrets)
     injection = EventInjection(public_url(config.url), config.sse_prefix, redact)
     network = await _network(config)
     proxy = proxy_for(config.url)
-    guard = HttpGuard(network, config.url, limit=limit, injection=injection, proxy=proxy, redact=redact)
+    guard = SseGuard(network, config.url, limit=limit, injection=injection, proxy=proxy, redact=redact)
     opened = False
 
     def make_client(**ignored: Any) -> Any:

@@ -1,8 +1,10 @@
-"""What went wrong with an HTTP request, in words, and as a mark on a JSON-RPC error.
+"""The failure of an HTTP request: as a text, and as data in a JSON-RPC error.
 
-The SDK hides such failures, or ends the whole session with an exception group. Here each
-becomes the answer to the request that it befell, marked so that we know it from a
-server's own error; the mark cannot be guessed by a server.
+The SDK hides such failures, or ends the whole session with an exception group. Here each becomes the
+response to the request that failed, with a mark in its data that tells it from a server's own error and
+that a server cannot guess.
+
+Imports no SDK: code that runs before the SDK is loaded uses this module.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from ...text.redaction import public_url
 _MARK = f"mcp-bridge-{secrets.token_hex(8)}"
 CODE = -32000
 NEVER_RETRY = frozenset({401, 403})
-"""Statuses that stay until somebody changes the configuration."""
+"""Statuses that only a change of the configuration can mend."""
 _PROXY_AUTHENTICATION = 407
 _DOUBTFUL = frozenset({400, 401, 410})
-"""Statuses that servers give for a session they have forgotten, though it should be 404."""
+"""Statuses other than 404 that servers send for a session they have forgotten."""
 _NO_SESSION = -32001
-"""What the official SDKs give for an unknown session, and others for anything that is not found."""
+"""The error code of the official SDKs for an unknown session; other servers use it for anything not found."""
 _FORGOTTEN = re.compile(
     r"\b(unknown|invalid|missing|expired|no valid|no transport)\b.{0,30}\bsession"
     r"|\bsession.{0,20}\b(not found|(not|n't) exist|unknown|invalid|missing|expired|terminated|required)\b"
@@ -52,7 +54,7 @@ _HINTS = {
 class HttpFailure:
     """A failed HTTP request.
 
-    `expired` means that the server has forgotten the session, `doubtful` that it looks like that.
+    `expired`: the server has forgotten the session. `doubtful`: it has probably done so.
     """
 
     text: str
@@ -71,22 +73,22 @@ class HttpFailure:
 
 
 def failure_in(data: object) -> HttpFailure | None:
-    """Return the failure that an error's `data` carries, None if the error is the server's own."""
+    """Return the failure in the `data` of an error, None if the error is the server's own."""
     mark = data.get(_MARK) if isinstance(data, Mapping) else None
     return HttpFailure(**mark) if isinstance(mark, dict) else None
 
 
 def is_doubtful(status: int, text: str) -> bool:
-    """Tell whether a refusal with that status and text, which names no call, may mean that the session is forgotten.
+    """Tell whether a refusal that names no request may mean that the server has forgotten the session.
 
-    The specification wants 404; the official TypeScript examples and what is made after them answer 400,
-    others 401, 410 or a text under any status.
+    The specification requires 404. The official TypeScript examples and servers derived from them send 400,
+    others 401 or 410, or a text that says so under any status.
     """
     return status in _DOUBTFUL or _FORGOTTEN.search(text) is not None
 
 
 def is_forgotten(error: Mapping[str, Any]) -> bool:
-    """Tell whether a JSON-RPC error says that the session is unknown, by its words or by the code that SDKs have."""
+    """Tell whether a JSON-RPC error means that the session is unknown, by its text or by the SDKs' error code."""
     text = str(error.get("message", ""))
     return _FORGOTTEN.search(text) is not None or (error.get("code") == _NO_SESSION and "session" in text.lower())
 
@@ -102,7 +104,7 @@ def phrase(status: int) -> str:
 def from_status(
     status: int, url: str, *, detail: str = "", expired: bool = False, doubtful: bool = False
 ) -> HttpFailure:
-    """Return the failure that an HTTP status is; `detail` is the server's own cleaned text."""
+    """Return the failure for an HTTP status; `detail` is the server's own text, cleaned and masked."""
     text = f"{phrase(status)} from {public_url(url)}"
     if detail and detail.lower() not in phrase(status).lower():
         text += f": {detail}"
@@ -113,9 +115,9 @@ def from_status(
 
 
 def from_exception(error: BaseException, url: str, proxy: str | None = None) -> HttpFailure:
-    """Return the failure that an exception of the HTTP client is, by what lies at its root.
+    """Return the failure for an exception of the HTTP client, by its root cause.
 
-    Behind a `proxy` all that is connected to is that.
+    With a `proxy`, failures to connect are the proxy's.
     """
     where = public_url(url)
     host = urlsplit(url).hostname or ""
@@ -125,21 +127,21 @@ def from_exception(error: BaseException, url: str, proxy: str | None = None) -> 
             text = f"the certificate of {where} is not trusted: {cause.verify_message}; {hint}"
             return HttpFailure(text, cause="certificate")
         if isinstance(cause, ssl.SSLError):
-            return HttpFailure(f"no TLS connection to {where}: {cause.reason or cause}", cause="tls")
+            return HttpFailure(f"the TLS connection to {where} failed: {cause.reason or cause}", cause="tls")
         if proxy is not None and isinstance(cause, (socket.gaierror, ConnectionRefusedError)):
             what = "refuses connections" if isinstance(cause, ConnectionRefusedError) else "cannot be found"
-            return HttpFailure(f"the proxy {public_url(proxy)} on the way to {where} {what}", cause="proxy")
+            return HttpFailure(f"proxy {public_url(proxy)}, used for {where}, {what}", cause="proxy")
         if isinstance(cause, socket.gaierror):
-            return HttpFailure(f"the host name '{host}' of {where} cannot be found", cause="host")
+            return HttpFailure(f"the host name '{host}' in {where} cannot be found", cause="host")
         if isinstance(cause, ConnectionRefusedError):
             inside = " (inside a container this is the container itself)" if is_loopback(host) else ""
             text = f"connection refused by {where}; is the server running?{inside}"
             return HttpFailure(text, cause="refused")
-    return HttpFailure(f"no answer from {where}: {_words(error)}", cause="connection")
+    return HttpFailure(f"no answer from {where}: {_reason(error)}", cause="connection")
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Return what really failed: task groups wrap it in a group, which says nothing, once for each of them."""
+    """Return the exception inside the exception groups that task groups have wrapped around it."""
     for _ in range(_MAX_CAUSES):
         inner = [one for one in getattr(error, "exceptions", ()) if not isinstance(one, asyncio.CancelledError)]
         if not inner:
@@ -148,23 +150,23 @@ def root_cause(error: BaseException) -> BaseException:
     return error
 
 
-def _words(error: BaseException) -> str:
-    """Return the system's own words where there are some: clients say that all attempts failed, or nothing."""
+def _reason(error: BaseException) -> str:
+    """Return the operating system's text if there is one: HTTP clients report "all attempts failed", or nothing."""
     causes = _causes(error)
-    told = [one.strerror for one in causes if isinstance(one, OSError) and one.errno and one.strerror]
+    texts = [one.strerror for one in causes if isinstance(one, OSError) and one.errno and one.strerror]
     error = next((root_cause(one) for one in causes if hasattr(one, "exceptions")), error)
-    if told or str(error):
-        return (told or [str(error)])[0]
+    if texts or str(error):
+        return (texts or [str(error)])[0]
     return "it took too long" if type(error).__name__.endswith(("Timeout", "TimeoutError")) else "the connection broke"
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address means this machine, however it is written."""
+    """Tell whether a host name or address, in any notation, means this machine."""
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        # What the system takes for an address of version 4, too: 127.1, 0x7f000001.
+        # inet_aton also reads the short and hexadecimal forms of IPv4 that the system accepts: 127.1, 0x7f000001.
         address = ipaddress.ip_address(socket.inet_aton(name) if _NUMBERS.fullmatch(name) else name)
     except (ValueError, OSError):
         return False

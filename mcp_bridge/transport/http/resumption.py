@@ -1,8 +1,8 @@
-"""Requests whose answer may still come on another stream, after theirs has ended (specification: "Resumability").
+"""Requests whose response may still arrive on another event stream (specification: "Resumability").
 
-A stream that has named an event may end before the answer; the SDK then asks with GET and that event's id
-for the rest. If the server cannot be reached any more, the SDK 1.x leaves its caller waiting and 2.x
-makes an error of its own. So the SDK is given names of ours for events, by which we know for whom it asks.
+A stream whose events have ids may end before the response; the SDK then asks for the rest with a GET and the
+last id. If that GET fails, SDK 1.x leaves its caller waiting and 2.x reports an error of its own. The SDK is
+therefore given event ids of ours, which identify the request that it asks for.
 """
 
 from __future__ import annotations
@@ -10,51 +10,47 @@ from __future__ import annotations
 import itertools
 import secrets
 from dataclasses import dataclass
-from typing import Any
+
+from .messages import PendingRequest
 
 ATTEMPTS = 2
 """How often the SDK asks for the rest of a stream before it gives up."""
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """The JSON-RPC request that an HTTP request carries."""
-
-    id: Any
-    method: str
-
-
 @dataclass
 class Resumption:
-    """A request, the last event of its stream as the server named it, and how often asking for the rest has failed."""
+    """A request, the last event id of its stream, and how many GETs for the rest have failed since.
+
+    `name` is the event id that the SDK is given instead of the server's own.
+    """
 
     name: str
-    waiting: Waiting
+    pending: PendingRequest
     event_id: str = ""
     failures: int = 0
 
 
 class Resumptions:
-    """The requests of one session whose streams have named an event and not brought the answer."""
+    """The resumable requests of one session: those whose streams have sent an event id but no response yet."""
 
     def __init__(self) -> None:
-        self._mark = f"mcp-bridge-{secrets.token_hex(8)}"  # no event of a server is called that
+        self._mark = f"mcp-bridge-{secrets.token_hex(8)}"  # no server uses such an event id by accident
         self._numbers = itertools.count(1)
         self._open: dict[str, Resumption] = {}
 
-    def new(self, waiting: Waiting) -> Resumption:
-        """Return what a stream tells its progress to; nothing is kept of it before `note`."""
-        return Resumption(f"{self._mark}-{next(self._numbers)}", waiting)
+    def new(self, pending: PendingRequest) -> Resumption:
+        """Return the resumption state of a new stream. It can be found only after `note`."""
+        return Resumption(f"{self._mark}-{next(self._numbers)}", pending)
 
     def note(self, resumption: Resumption, event_id: str) -> None:
-        """Remember the last event of a stream."""
+        """Remember the last event id of a stream."""
         resumption.event_id, resumption.failures = event_id, 0
         self._open[resumption.name] = resumption
 
     def close(self, resumption: Resumption) -> None:
-        """Forget a request that has its answer."""
+        """Forget a request that has its response."""
         self._open.pop(resumption.name, None)
 
     def find(self, name: str | None) -> Resumption | None:
-        """Return what the SDK asks for with that `Last-Event-ID`."""
+        """Return the request that a `Last-Event-ID` of the SDK refers to."""
         return self._open.get(name or "")

@@ -13,7 +13,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 @dataclass
 class Event:
-    """One event. `too_long` is what was kept of one over the limit: both ends of its data."""
+    """One event. `too_long` holds both ends of the data of an event over the limit."""
 
     name: str = "message"
     data: str = ""
@@ -23,14 +23,15 @@ class Event:
 
 
 class EventReader:
-    """Bytes of an event stream -> events, keeping no more than `limit` bytes of one."""
+    """Parses the bytes of an event stream, keeping no more than `limit` bytes of an event."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._after_return = False
-        """Whether the last byte was a CR: an LF may follow that belongs to it."""
-        self._begun: list[bytes] = []
-        self._begun_size = 0
+        """Whether the last byte was a CR: an LF that follows belongs to it."""
+        self._partial: list[bytes] = []
+        """The pieces of a line that has no end yet, and their size in bytes."""
+        self._partial_size = 0
         self._first = True
         self._reset()
 
@@ -40,7 +41,7 @@ class EventReader:
         if self._first and data:
             self._first = False
             data = data.removeprefix(b"\xef\xbb\xbf")
-        if self._after_return:  # that line has ended: what it says may have been all for a long time
+        if self._after_return:  # the line was ended at once: no more data may come for a long time
             data = data.removeprefix(b"\n")
         self._after_return = chunk.endswith(b"\r")
         lines = _lines(data)
@@ -49,23 +50,23 @@ class EventReader:
             if event := self._end_line(line):
                 events.append(event)
         if chunk:
-            self._begin_line(lines[-1])
+            self._keep_partial(lines[-1])
         return events
 
-    def _begin_line(self, piece: bytes) -> None:
-        """Keep the beginning of a line, or its two ends; what has come before is not looked at again."""
-        self._begun_size += len(piece)
+    def _keep_partial(self, piece: bytes) -> None:
+        """Keep a piece of a line that has no end yet, or both ends of the line if it is over the limit."""
+        self._partial_size += len(piece)
         if piece:
-            self._begun.append(piece)
-        if self._begun_size > self._limit:
-            self._begun = [edges(self._begun)]
+            self._partial.append(piece)
+        if self._partial_size > self._limit:
+            self._partial = [edges(self._partial)]
 
     def _end_line(self, rest: bytes) -> Event | None:
-        """Take a line whose end has come; return the event that it ends."""
-        line, size = b"".join(self._begun) + rest, self._begun_size + len(rest)
-        self._begun, self._begun_size = [], 0
+        """Process a complete line, of which `rest` is the last piece; return the event that it ends."""
+        line, size = b"".join(self._partial) + rest, self._partial_size + len(rest)
+        self._partial, self._partial_size = [], 0
         if line:
-            self._take(line, size)
+            self._add_field(line, size)
             return None
         event = None
         if self._data or self._event.id is not None or self._event.too_long:
@@ -79,8 +80,8 @@ class EventReader:
         self._data: list[bytes] = []
         self._size = 0
 
-    def _take(self, line: bytes, size: int) -> None:
-        """Take a line of that many bytes; of one over the limit only the two ends are there."""
+    def _add_field(self, line: bytes, size: int) -> None:
+        """Add a field to the event. `size` is that of the whole line in bytes; `line` may be only its two ends."""
         field, _, value = line.partition(b":")
         if field == b"data":
             self._size += size - len(line) + len(value.removeprefix(b" "))
@@ -111,5 +112,5 @@ def encode_event(event: Event) -> bytes:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Split at every kind of line end; the last piece is not ended."""
+    """Split at every kind of line end; the last item is the piece after the last line end."""
     return _LINE_END.split(data) if b"\n" in data or b"\r" in data else [data]

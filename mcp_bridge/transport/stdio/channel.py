@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 from ...aio import run_in_thread
 from ...errors import ServerUnavailable
-from ..channel import SideOutput
-from ..framing import Broken, LineReader, Message, Parsed, TooLong, encode
+from ..channel import NO_HEADERS, SideOutput
+from ..framing import LineReader, Message, Parsed, TooLong, UnreadableAnswer, encode
 from . import process
 from .guardian import MARKER_VARIABLE, Guardian
 from .launch import Launch
@@ -39,10 +38,10 @@ class StdioChannel:
         self._redact = redact
         self._reader = LineReader(limit)
         self._lines: deque[bytes | TooLong] = deque()
-        self._ready: deque[Message | Broken] = deque()
-        self.asides = SideOutput()
+        self._ready: deque[Message | UnreadableAnswer] = deque()
+        self.side_output = SideOutput()
 
-    async def receive(self) -> Message | Broken | None:
+    async def receive(self) -> Message | UnreadableAnswer | None:
         vain = 0
         while not self._ready:
             if self._lines:
@@ -57,15 +56,18 @@ class StdioChannel:
                     return None
         return self._ready.popleft()
 
-    async def send(self, message: Message, metadata: Any = None) -> None:
+    async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
         await self._process.write(encode(message))
+
+    def use_protocol_version(self, version: str) -> None:
+        """Do nothing: over stdio no message names the version again."""
 
     async def describe_end(self) -> str:
         await self._process.wait_exit(END_SECONDS)
         await asyncio.sleep(0)  # let the last words on stderr be read
         end = self._process.describe_end()
-        if ":" not in end and self.asides.stdout:  # some say on stdout why they end
-            end = f"{end}: {self.asides.stdout[-1]}"
+        if ":" not in end and self.side_output.stdout:  # some say on stdout why they end
+            end = f"{end}: {self.side_output.stdout[-1]}"
         return self._redact(end)
 
     async def _parse(self, line: bytes | TooLong) -> Parsed:
@@ -78,9 +80,9 @@ class StdioChannel:
         if parsed.broken is not None:
             self._ready.append(parsed.broken)
         if parsed.noise:
-            level = logging.DEBUG if self.asides.stdout else logging.WARNING
+            level = logging.DEBUG if self.side_output.stdout else logging.WARNING
             noise = self._redact(parsed.noise)
-            self.asides.stdout.append(noise)
+            self.side_output.stdout.append(noise)
             logger.log(level, "MCP server '%s' prints other things than messages: %s", self._server, noise)
 
 
@@ -102,7 +104,7 @@ async def open_stdio(
     guardian.watch(running.pid, number)
     try:
         channel = StdioChannel(server, running, limit, redact)
-        running.on_stderr_line = _StderrLog(server, redact, channel.asides)
+        running.on_stderr_line = _StderrLog(server, redact, channel.side_output)
         yield channel
     finally:
         await running.stop()
@@ -112,16 +114,16 @@ async def open_stdio(
 class _StderrLog:
     """Forwards what a server says on stderr to the log, with its name and without secrets."""
 
-    def __init__(self, server: str, redact: Callable[[str], str], asides: SideOutput) -> None:
+    def __init__(self, server: str, redact: Callable[[str], str], side_output: SideOutput) -> None:
         self._server = server
         self._redact = redact
-        self._asides = asides
+        self._side_output = side_output
         self._left = STDERR_LINES_PER_PROCESS
 
     def __call__(self, line: str) -> None:
         self._left -= 1
         line = self._redact(line)
-        self._asides.stderr.append(line)
+        self._side_output.stderr.append(line)
         if self._left > 0:
             logger.debug("[%s] %s", self._server, line)
         elif self._left == 0:
