@@ -1,6 +1,6 @@
 """`mcp-bridge chat`: a small chat in the terminal with any OpenAI-compatible model.
 
-The bridge has a thread of its own, so that servers are looked after while a question is typed.
+The bridge runs in a thread of its own, so that it keeps working while `input` blocks.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 NO_KEY = "none"
-"""Sent where no key is known: model servers on one's own machine want a key, but none in particular."""
+"""Sent if no key is configured: the client requires one, and local model servers accept any."""
 ANSWER_SECONDS = 180.0
-"""Longest silence of the model; a small machine needs long for the first word."""
+"""Longest wait for the next piece of the model's answer; a small machine is slow to begin."""
 CONNECT_SECONDS = 15.0
 START_SECONDS = 330.0
-"""Longest wait for the servers before the one turn of `--once`; their own limits are shorter."""
-GREETING_SECONDS = 5.0
+"""Longest wait for the servers before the turn of `--once`; their own limits are shorter."""
+FIRST_PROMPT_SECONDS = 5.0
 """Longest wait for the servers before the first question can be typed."""
 CLOSE_SECONDS = 15.0
 SHOWN_CHARS = 200
-"""How much of a call and of its answer is shown."""
+"""Longest part of a call, and of its result, that is shown."""
 SHOWN_MODELS = 5
 
 
 def run(options: argparse.Namespace, config: BridgeConfig, report: Report) -> int:
-    """Lead the chat; return the exit status. Raises `BridgeError` if the model cannot be asked."""
+    """Run the chat; return the exit status. Raises `BridgeError` if the model cannot be used."""
     if report.as_json and options.once is None:
         raise UsageError("--json needs --once TEXT")
     model = _Model(options, config)
@@ -51,21 +51,21 @@ def run(options: argparse.Namespace, config: BridgeConfig, report: Report) -> in
     bridge.start()
     try:
         with report.progress("starting servers"):
-            bridge.wait_known(GREETING_SECONDS if options.once is None else START_SECONDS)
-        talk = _Talk(bridge, model, report)
+            bridge.wait_known(FIRST_PROMPT_SECONDS if options.once is None else START_SECONDS)
+        conversation = _Conversation(bridge, model, report)
         if options.once is not None:
-            report.turn(talk.turn(options.once), talk.answers)
+            report.turn(conversation.turn(options.once), conversation.answers)
             return 0
         report.say(f"{model.name()}, {len(bridge.tools())} tools. An empty line or Ctrl-D ends the chat.")
-        _lead(talk, report)
+        _read_questions(conversation, report)
     finally:
         bridge.close_soon()
         bridge.join(CLOSE_SECONDS)
     return 0
 
 
-def _lead(talk: _Talk, report: Report) -> None:
-    """Read questions until there are no more; a turn that fails costs only itself."""
+def _read_questions(conversation: _Conversation, report: Report) -> None:
+    """Read questions until an empty line; a turn that fails is reported, and the chat goes on."""
     while True:
         try:
             text = input("> ").strip()
@@ -74,15 +74,15 @@ def _lead(talk: _Talk, report: Report) -> None:
         if not text:
             return
         try:
-            talk.turn(text)
+            conversation.turn(text)
         except BridgeError as error:
             report.error(error)
         except KeyboardInterrupt:
             report.say("(interrupted)")
 
 
-class _Talk:
-    """One conversation; a turn that fails leaves it as it was."""
+class _Conversation:
+    """The messages so far. A turn that fails leaves them unchanged; `answers` are the tool calls of the last turn."""
 
     def __init__(self, bridge: BridgeThread, model: _Model, report: Report) -> None:
         self._bridge = bridge
@@ -92,13 +92,13 @@ class _Talk:
         self.answers: list[Answer] = []
 
     def turn(self, text: str) -> str:
-        """Ask, run the calls, show what comes; return the model's text."""
+        """Ask the model, run its tool calls, and show both; return its final text."""
         self.answers = []
         messages = [*self._messages, {"role": "user", "content": text}]
         answer = asyncio.run(self._turn(messages))
         self._messages = messages
         if not answer:
-            self._report.say("(the model said nothing)")
+            self._report.say("(the model returned no text)")
         return answer
 
     async def _turn(self, messages: list[dict[str, Any]]) -> str:
@@ -118,7 +118,7 @@ class _Talk:
 
 
 class _Model:
-    """The model and how to reach it. Its failures are `BridgeError`s without a secret."""
+    """The model and its API. Its failures are raised as `BridgeError` with secrets masked."""
 
     def __init__(self, options: argparse.Namespace, config: BridgeConfig) -> None:
         try:
@@ -136,27 +136,27 @@ class _Model:
         self._redact = Redactor([*config.secrets, key])
 
     def name(self) -> str:
-        """Return the model's name; the only one the server has, if none was stated."""
+        """Return the name of the model: as given, else the only one that the API has."""
         if self._name is None:
             self._name = asyncio.run(self._only_model())
         return self._name
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncOpenAI]:
-        """Give a client for one turn, in the loop of that turn."""
+        """Open a client for one turn: each turn has an event loop of its own."""
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
         limits = Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         own_machine = is_loopback(urlsplit(self._base_url or "").hostname or "")
-        # No proxy stands between a program and its own machine.
+        # A proxy from the environment cannot reach the loopback address of this machine.
         http = DefaultAsyncHttpxClient(timeout=limits, trust_env=not own_machine)
         async with AsyncOpenAI(api_key=self._key, base_url=self._base_url, http_client=http) as client:
             yield client
 
     async def ask(self, client: AsyncOpenAI, request: dict[str, Any], report: Report) -> StreamedMessage:
-        """Send a request and show the text of the answer as it comes."""
+        """Send a request and show the text of the answer as it arrives."""
         create: Any = client.chat.completions.create  # typed for literals only
-        with self._telling():
+        with self._readable_errors():
             name = self._name or await self._choose(client)
             if self._stream:
                 message = await collect(await create(model=name, stream=True, **request), report.piece)
@@ -164,7 +164,7 @@ class _Model:
                     report.say()
                 if message.content or message.calls:
                     return message
-            # Gateways that know only whole answers say nothing when asked for a stream.
+            # A gateway without streaming answers a streamed request with nothing.
             completion = await create(model=name, **request)
         message = StreamedMessage()
         for choice in (getattr(completion, "choices", None) or ())[:1]:
@@ -173,20 +173,20 @@ class _Model:
 
     async def _only_model(self) -> str:
         async with self.connect() as client:
-            with self._telling():
+            with self._readable_errors():
                 return await self._choose(client)
 
     async def _choose(self, client: AsyncOpenAI) -> str:
         names = [model.id async for model in client.models.list()]
         if len(names) != 1:
             some = ", ".join(map(clean_label, names[:SHOWN_MODELS]))
-            raise UsageError(f"name the model with --model; the server has {some or 'none'}")
+            raise UsageError(f"name the model with --model; the API has {some or 'none'}")
         self._name = names[0]
         return names[0]
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """Turn what the client raises into one line that says what to do."""
+    def _readable_errors(self) -> Iterator[None]:
+        """Raise `BridgeError` of one line for whatever the client raises."""
         import openai
 
         where = self._redact(self._base_url or "the default address of openai")
@@ -204,8 +204,8 @@ class _Model:
             raise ServerUnavailable(f"the model's server at {where} cannot be reached: {cause}") from None
         except openai.OpenAIError as error:
             raise ServerUnavailable(f"the model's server at {where} failed: {self._shown(error)}") from None
-        except (ValueError, TypeError, AttributeError) as error:  # what it sent is no completion
-            text = f"the model's server at {where} sent something that cannot be read: {self._shown(error)}"
+        except (ValueError, TypeError, AttributeError) as error:  # the response is not a completion
+            text = f"the model's server at {where} sent a response that cannot be read: {self._shown(error)}"
             raise ServerUnavailable(text) from None
 
     def _shown(self, error: BaseException) -> str:

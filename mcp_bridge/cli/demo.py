@@ -1,4 +1,4 @@
-"""`mcp-bridge demo`: the bundled example, on the same path that a bot takes."""
+"""`mcp-bridge demo`: the bundled example, through the same tool classes that a bot uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START_SECONDS = 60.0
 CLOSE_SECONDS = 15.0
 _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("add", {"a": 5, "b": 3}),
-    ("multiply", {"a": "6", "b": 7}),  # a number as text, as models send it: repaired by the schema
+    ("multiply", {"a": "6", "b": 7}),  # a number as a string, as models send it: repaired by the schema
     ("greet", {"name": "麦麦"}),
     ("divide", {"a": 1, "b": 0}),
 )
@@ -27,11 +27,14 @@ What next / 接下来:
   2. Add a server to its config.toml, for example [mcp.servers.calculator]
      在其中的 config.toml 里加一个服务器
   3. Check it: python -m mcp_bridge doctor
-     检查一下"""
+     检查配置"""
 
 
 async def run(data_dir: str | None, report: Report) -> int:
-    """Discover the example's tools, call some, show a tool's own error; return the exit status."""
+    """List the example's tools and call some, one with an error; return the exit status.
+
+    Raises `ServerUnavailable` if the server does not start, `ConfigError` if it is missing.
+    """
     bridge = BridgeThread(load_config(_example("demo.toml")), data_dir=data_dir)
     bridge.start()
     try:
@@ -55,7 +58,7 @@ async def run(data_dir: str | None, report: Report) -> int:
 
 
 def _example(name: str) -> Path:
-    """Return a bundled example: beside the package in the plugin folder, inside it when installed."""
+    """Return a bundled example: in the plugin folder beside the package, in an installed copy inside it."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package.parent / "examples", package / "examples"):
         if (folder / name).is_file():

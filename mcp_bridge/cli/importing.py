@@ -1,7 +1,7 @@
-"""`mcp-bridge import FILE`: the servers of another program's file, written into `config.toml`.
+"""`mcp-bridge import FILE`: copy the servers of another program's file into `config.toml`.
 
-This is the one place that changes the owner's file, and only on request. The file is replaced as
-a whole or stays as it was. Secrets are copied from one file of the owner to the other and never shown.
+The owner's file is replaced as a whole or stays unchanged. Secrets are copied from one file of the
+owner to the other and never shown.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _ANY_VALUE = "http://localhost"
 def run(source: Path, config: Path, report: Report) -> None:
     """Write the servers of `source` into `config` and report on each.
 
-    Raises `UsageError` without tomlkit, `ConfigError` if one of the files cannot be read or written;
-    `config` is then as it was.
+    Raises `UsageError` if tomlkit is missing, `ConfigError` if a file cannot be read or written;
+    `config` is then unchanged.
     """
     try:
         from ..store.config_toml import ConfigFile
@@ -39,42 +39,44 @@ def run(source: Path, config: Path, report: Report) -> None:
     found, _ = read_mcp_servers(source)
     target = ConfigFile(config)
     config = target.file
-    choice = _Choice(config.name)
-    choice.take(found, target.server_names())
-    if choice.tables:
-        target.add_servers(choice.tables, private_as=source)
-    report.imported(choice.notes, choice.skipped, str(config))
+    selection = _Selection(config.name, target.server_names())
+    for name, entry in found.items():
+        selection.add(name, entry)
+    if selection.tables:
+        target.add_servers(selection.tables, private_as=source)
+    report.imported(selection.notes, selection.skipped, str(config))
 
 
-class _Choice:
-    """Which servers are written: `tables` and `notes` by name; `skipped` has the reasons for the others."""
+class _Selection:
+    """Which servers are written: `tables` and `notes` by name; `skipped` holds the reasons for the others."""
 
-    def __init__(self, config_name: str) -> None:
+    def __init__(self, config_name: str, existing: set[str]) -> None:
         self._config_name = config_name
+        self._existing = existing
         self.tables: dict[str, dict[str, Any]] = {}
         self.notes: dict[str, list[str]] = {}
         self.skipped: dict[str, str] = {}
 
-    def take(self, found: Mapping[str, Any], taken: set[str]) -> None:
-        for name, entry in found.items():
-            if name in taken:
-                self.skipped[name] = f"is in {self._config_name} already"
-                continue
-            on = {**entry, "enabled": True} if _is_off(entry) else entry  # so that all of it is checked
-            variables = _Variables()
-            checked = parse_config({"mcp": {"servers": {name: on}}}, lookup=variables.lookup)
-            text = json.dumps(entry, ensure_ascii=False)
-            reason = checked.servers[0].error
-            if not reason and encodable(text) != text:
-                reason = "contains half a character, which no TOML file can hold"
-            if reason:
-                self.skipped[name] = reason
-                continue
-            self.tables[name] = {key: entry[key] for key in KEYS if key in entry}
-            notes = ["disabled"] if _is_off(entry) else []
-            notes += checked.servers[0].warnings
-            needed = [name for name in variables.unset if f"${{{name}}}" in text]  # the others have a default
-            self.notes[name] = notes + [f"needs the environment variable {name}" for name in needed]
+    def add(self, name: str, entry: Any) -> None:
+        """Check an entry; select it, or note why it is skipped."""
+        if name in self._existing:
+            self.skipped[name] = f"is in {self._config_name} already"
+            return
+        enabled = {**entry, "enabled": True} if _is_off(entry) else entry  # a disabled entry would not be checked
+        variables = _Variables()
+        checked = parse_config({"mcp": {"servers": {name: enabled}}}, lookup=variables.lookup)
+        text = json.dumps(entry, ensure_ascii=False)
+        reason = checked.servers[0].error
+        if not reason and encodable(text) != text:
+            reason = "contains half a character, which no TOML file can hold"
+        if reason:
+            self.skipped[name] = reason
+            return
+        self.tables[name] = {key: entry[key] for key in KEYS if key in entry}
+        notes = ["disabled"] if _is_off(entry) else []
+        notes += checked.servers[0].warnings
+        needed = [variable for variable in variables.unset if f"${{{variable}}}" in text]  # others have a default
+        self.notes[name] = notes + [f"needs the environment variable {variable}" for variable in needed]
 
 
 def _is_off(entry: object) -> bool:

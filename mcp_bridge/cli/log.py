@@ -1,4 +1,4 @@
-"""The log of our own command line: the library's standard logging, rendered on stderr."""
+"""The log of the command line: the package's standard logging, written to stderr."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FORMAT = "<level>{level: <7}</level> {message}"
 
 
 def set_up_log(*, verbose: bool) -> None:
-    """Show warnings, or everything. Uses loguru, or standard logging inside a bot that lacks it."""
+    """Show warnings, or everything if `verbose`. Uses loguru where it is installed: a bot may lack it."""
     package = logging.getLogger(__package__.rpartition(".")[0])
     package.setLevel(logging.DEBUG if verbose else logging.WARNING)
     package.propagate = False
@@ -20,7 +20,7 @@ def set_up_log(*, verbose: bool) -> None:
         handler.setFormatter(logging.Formatter("%(levelname)-7s %(message)s"))
     else:
         loguru.remove()
-        # diagnose would print the values of variables, secrets among them
+        # diagnose would print the values of variables, including secrets
         loguru.add(sys.stderr, level=0, format=_FORMAT, backtrace=False, diagnose=False)
         handler = _ToLoguru()
     package.handlers[:] = [handler]

@@ -1,9 +1,8 @@
 """`mcp-bridge`: the command line.
 
-Exit status: 0 done; 1 the tool reported an error; 2 wrong usage, configuration, JSON,
-unknown tool or permission denied; 3 server unavailable or timed out (`doctor`: any
-enabled server fails). With `--json`, stdout
-holds exactly one JSON document; everything else goes to stderr.
+Exit status: 0 done; 1 the tool reported an error; 2 wrong usage, configuration or JSON,
+unknown tool, or permission denied; 3 server unavailable or timed out (`doctor`: an enabled
+server fails). With `--json`, stdout holds exactly one JSON document; all else goes to stderr.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a console of another code page must not stop us
+        if hasattr(stream, "reconfigure"):  # a console with another code page cannot print everything
             stream.reconfigure(encoding="utf-8" if "--json" in words else None, errors="replace")
     report = Report(as_json="--json" in words)
     try:
         options = parser().parse_args(words)
         set_up_log(verbose=options.verbose)
-        if options.command == "chat":  # reads the terminal, so it may not be on a loop
+        if options.command == "chat":  # `input` would block an event loop
             return _chat(options, report)
         return asyncio.run(_COMMANDS[options.command](options, report))
     except (ServerUnavailable, CallTimeout) as error:
@@ -56,22 +55,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG_USE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone
+    except BrokenPipeError:  # such as `mcp-bridge list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
 
 
-def find_file(stated: str | None) -> Path | None:
-    """Return the stated file, else ./config.toml, else the one beside plugin.py; None if there is none."""
-    if stated:
-        return Path(stated)
+def find_file(given: str | None) -> Path | None:
+    """Return the given file, else ./config.toml, else the one beside plugin.py; None if there is none."""
+    if given:
+        return Path(given)
     places = [Path("config.toml"), Path(__file__).resolve().parents[2] / "config.toml"]
     return next((place for place in places if place.is_file()), None)
 
 
-def find_config(stated: str | None) -> BridgeConfig:
+def find_config(given: str | None) -> BridgeConfig:
     """Load the configuration that `find_file` finds. Raises `ConfigError`."""
-    file = find_file(stated)
+    file = find_file(given)
     if file is None:
         raise ConfigError("no config.toml here; name one with --config")
     return load_config(file)
@@ -91,17 +90,17 @@ async def _list(options: argparse.Namespace, report: Report) -> int:
 async def _call(options: argparse.Namespace, report: Report) -> int:
     arguments = _arguments(options.arguments)
     config = find_config(options.config)
-    whom = {"chat": spelled_out(options.chat) if options.chat else None, "user": options.user}
+    caller = {"chat": spelled_out(options.chat) if options.chat else None, "user": options.user}
     owners = [one.name for one in config.servers if options.name.startswith(server_prefix(one.name))]
-    # Only its owner is started for a call, if the name tells who that is.
+    # Only the server that owns the tool is started, if the name begins with the name of one.
     async with Bridge(config, data_dir=options.data_dir, wait=False, only=owners or None) as bridge:
         started = time.monotonic()
         with report.progress(f"calling {options.name}"):
             try:
-                result = await bridge.call(options.name, arguments, **whom)
-            except ToolNotFound:  # perhaps of a server that is still starting
+                result = await bridge.call(options.name, arguments, **caller)
+            except ToolNotFound:  # its server may still be starting
                 await bridge.attempted()
-                result = await bridge.call(options.name, arguments, **whom)
+                result = await bridge.call(options.name, arguments, **caller)
         seconds = time.monotonic() - started
         report.result(options.name, _masked(result, config), seconds, _save(result, options.save_media))
     return TOOL_ERROR if result.is_error else DONE
@@ -118,14 +117,14 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _masked(result: ToolResult, config: BridgeConfig) -> ToolResult:
-    """Return a failed result without secrets in what is printed; `structured` has them still, as the server sent it."""
+    """Mask secrets in `structured` of a failed result, which is as the server sent it; its text is masked already."""
     if not result.is_error:
         return result
     return replace(result, structured=masked_value(json_text.plain(result.structured), Redactor(config.secrets)))
 
 
 def _save(result: ToolResult, folder: str | None) -> dict[Media, str]:
-    """Write the media and return where each one is."""
+    """Save the media in a folder; return the path of each. Raises `UsageError` if that fails."""
     if folder is None:
         return {}
     target = Path(folder)

@@ -22,14 +22,14 @@ _COLOURS = {"ready": "green", "added": "green", "failed": "red", "disabled": "di
 
 
 class Report:
-    """Prints for people, or with `as_json` for programs. Uses rich where it is installed."""
+    """Prints for people, or for programs if `as_json`. Uses rich where it is installed."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
 
     @contextmanager
     def progress(self, doing: str) -> Iterator[None]:
-        """Show on stderr that something is going on, if somebody can be watching."""
+        """Show on stderr what is being done, if stderr is a terminal."""
         with contextlib.ExitStack() as stack:
             if sys.stderr.isatty() and not self.as_json:
                 try:
@@ -41,16 +41,17 @@ class Report:
             yield
 
     def say(self, text: str = "") -> None:
-        """Print a line for people; programs do not get it."""
+        """Print a line for people only."""
         if not self.as_json:
             print(text)
 
     def piece(self, text: str) -> None:
-        """Print a piece of a model's text as it comes; programs do not get it."""
+        """Print a piece of a model's text as it arrives, for people only."""
         if not self.as_json:
             print(clean_text(text), end="", flush=True)
 
     def listing(self, tools: Sequence[Tool], status: Sequence[ServerStatus]) -> None:
+        """Print tools and servers."""
         if self.as_json:
             self.document({"tools": [_tool(tool) for tool in tools], "servers": [_server(one) for one in status]})
             return
@@ -73,6 +74,7 @@ class Report:
         self._table("Servers", ("name", "state", "tools", "reason"), rows)
 
     def result(self, name: str, result: ToolResult, seconds: float, paths: Mapping[Media, str]) -> None:
+        """Print the result of a call; `paths` are the files that its media were saved to."""
         if self.as_json:
             media = [
                 {"type": one.type, "mime_type": one.mime_type, "bytes": len(one.data)}
@@ -95,7 +97,7 @@ class Report:
             print(f"saved: {path}")
 
     def turn(self, text: str, answers: Sequence[Answer]) -> None:
-        """Print a model's answer for programs; people have seen it come."""
+        """Print a model's answer and its tool calls, for programs only: people have seen them already."""
         if self.as_json:
             calls = [
                 {"name": one.call.name, "is_error": one.is_error, "seconds": round(one.seconds, 3)} for one in answers
@@ -103,17 +105,17 @@ class Report:
             self.document({"text": text, "calls": calls})
 
     def accepted(self, server: str, changes: Sequence[Change]) -> None:
-        """Tell which tools were accepted in a new form."""
+        """Print which changed tools were accepted."""
         if self.as_json:
             shown = [{"tool": change.tool, "difference": change.difference} for change in changes]
             self.document({"server": server, "accepted": shown})
             return
         for change in changes:
             print(f"accepted: {clean_label(change.tool)} ({change.difference})")
-        print(f"{len(changes)} changed tools of '{server}' accepted" if changes else "nothing had changed")
+        print(f"{len(changes)} changed tools of '{server}' accepted" if changes else "no tool had changed")
 
     def imported(self, added: Mapping[str, Sequence[str]], skipped: Mapping[str, str], config: str) -> None:
-        """Tell which servers were written, each with what there is to say of it, and which were not and why."""
+        """Print which servers were written, with notes on each, and which were skipped, with the reason."""
         if self.as_json:
             reasons = [{"name": name, "reason": reason} for name, reason in skipped.items()]
             self.document({"added": list(added), "skipped": reasons, "config": config})
@@ -127,7 +129,7 @@ class Report:
         print(f"{len(added)} servers written to {config}" if added else f"nothing was written to {config}")
 
     def error(self, error: BridgeError) -> None:
-        """Print why a command failed: on stderr for people, as the document for programs."""
+        """Print why a command failed: on stderr for people, as the JSON document for programs."""
         if self.as_json:
             kind = type(error).__name__
             self.document({"error": {"type": kind, "message": error.message, "server": error.server}})
@@ -135,7 +137,7 @@ class Report:
             print(f"error: {error.message}", file=sys.stderr)
 
     def document(self, document: Any) -> None:
-        """Print the one JSON document."""
+        """Print the JSON document of this command; called once."""
         print(json_text.dumps(document, indent=2))
 
     def _table(self, title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -148,7 +150,7 @@ class Report:
             _plain_table(title, head, rows)
             return
         table = Table(title=title, title_justify="left")
-        for column in head:  # what stands in the first one is a name, to be copied into other commands
+        for column in head:  # the first column holds names, which people copy into other commands
             table.add_column(column, no_wrap=column == head[0], overflow="fold")
         for row in rows:
             table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
@@ -163,7 +165,7 @@ def _plain_table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ..
 
 
 def _state(status: ServerStatus) -> str:
-    """Return the state as programs and people are told it: what is not there now has failed."""
+    """Return the state to print: a server that is not ready yet counts as failed."""
     return status.state if status.state in ("ready", "disabled") else "failed"
 
 

@@ -105,7 +105,7 @@ class Examination:
 
     def _check_variables(self) -> None:
         config, texts = self.config, self._texts
-        if (mistake := config.mistake) is not None:
+        if (mistake := config.mistake) is not None:  # about a variable: all others fail the entry
             self._fail("variables", "variable", message=mistake.text, name=mistake.variable)
         if not config.variables:
             self.passed("variables", texts("variables.none"))

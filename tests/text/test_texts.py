@@ -14,7 +14,7 @@ from mcp_bridge.doctor.advice import ADVICE
 from mcp_bridge.hosts.owner import texts as owner_texts
 from mcp_bridge.text.language import Text, Texts
 
-PACKAGE = Path(__file__).parents[1] / "mcp_bridge"
+PACKAGE = Path(__file__).parents[2] / "mcp_bridge"
 CATALOGUES = {"doctor": doctor_texts.CATALOGUE, "owner": owner_texts.CATALOGUE}
 USERS = {"doctor": [PACKAGE / "doctor", PACKAGE / "cli" / "doctor.py"], "owner": [PACKAGE / "hosts"]}
 CALLED = {"texts", "_texts", "words", "_words", "self"}
