@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -50,22 +51,22 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture(autouse=True)
 def servers_in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run misbehaving servers in this process, and let no other start, unless a test is marked `process`."""
+    """Run misbehaving servers in this process; fail a test that starts another and is not marked `process`."""
     if request.node.get_closest_marker("process"):
         yield
         return
     from tests.support import memory
 
     started: list[object] = []
+    start = subprocess.Popen.__init__
 
-    def refuse(popen: object, command: object, *args: object, **options: object) -> None:
+    def note(popen: object, command: object, *args: Any, **options: Any) -> None:
         started.append(command)
-        raise AssertionError(f"starts a process and is not marked `process`: {command}")
+        start(popen, command, *args, **options)  # type: ignore[call-overload]
 
     monkeypatch.setattr("mcp_bridge.transport.route.open_stdio", memory.open_in_memory)
     monkeypatch.setattr(os, "kill", memory.kill)
-    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
-    monkeypatch.setattr(subprocess.Popen, "__del__", lambda popen: None)  # of one that was never made
+    monkeypatch.setattr(subprocess.Popen, "__init__", note)
     yield
     assert started == [], "starts processes and is not marked `process`"
 

@@ -119,7 +119,7 @@ def test_every_text_is_there_in_both_languages_and_tells_the_same() -> None:
 def test_every_http_status_has_advice_that_can_be_told(status: int | None) -> None:
     error = ServerUnavailable("it failed", cause="status", status=status)
     for transport in ("http", "sse", "auto"):
-        config = ServerConfig("s", transport=transport, url="http://h.invalid/mcp")  # type: ignore[arg-type]
+        config = ServerConfig("s", transport=transport, url="http://h.invalid/mcp")
         case = case_of(error, config, SideOutput())
         for language in LANGUAGES:
             cause, fix = CASEBOOK[case.advice].told(Words(language), {**case.values, "message": "it failed"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("no_children_left", "no_agentscope")
 
 
 @pytest.fixture
-def before() -> Iterator[set[int]]:
+def before() -> set[int]:
     """What processes there are before the test."""
     return children()
 

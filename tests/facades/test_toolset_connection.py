@@ -40,7 +40,7 @@ async def test_the_states_are_gone_through_again_and_again() -> None:
         await toolset.connect()
         ending = asyncio.create_task(toolset.disconnect())
         await asyncio.sleep(0)
-        assert toolset.state is ToolsetState.DISCONNECTING
+        assert str(toolset.state) == "disconnecting"
         await ending
         assert (toolset.state, toolset.is_connected) == ("disconnected", False)
     await toolset.disconnect()

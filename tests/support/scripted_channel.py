@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+from mcp_bridge.transport.channel import SideOutput
 from mcp_bridge.transport.framing import Broken, LineReader, Message
 
 LIMIT = 2_000
@@ -15,6 +16,7 @@ class Scripted:
     """A channel whose server says the given lines, then answers what it was asked."""
 
     def __init__(self, said: list[bytes], result: Message) -> None:
+        self.asides = SideOutput()
         self._reader = LineReader(LIMIT)
         self._said = b"".join(line + b"\n" for line in said)
         self._result = result

@@ -13,7 +13,7 @@ import pytest
 
 from mcp_bridge import Bridge, ToolResult, _sdk, load_config
 from mcp_bridge.transport.channel import session_streams
-from mcp_bridge.transport.filter import Hooks, MessageFilter
+from mcp_bridge.transport.filter import Hooks, MessageFilter, alias
 from mcp_bridge.transport.framing import encode
 from tests.support.entries import Write, odd
 from tests.support.scripted_channel import Scripted
@@ -113,7 +113,9 @@ async def test_a_fault_of_ours_in_one_message_costs_that_message_and_not_the_ses
     made = MessageFilter(hooks=Hooks(on_log=fail))
     async with session_streams(channel, made, lambda: None) as (read, write), _sdk.session(read, write) as session:
         await _sdk.notify(session, "notifications/initialized")
-        assert await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}, 1), 20) == {"right": True}
+        assert await asyncio.wait_for(_sdk.request(session, alias("tools/call", 1), {"name": "x"}), 20) == {
+            "right": True
+        }
 
 
 @pytest.mark.parametrize("bad", ["long", "json"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcp_bridge import _sdk
 from mcp_bridge.errors import RpcError
 from mcp_bridge.transport.channel import session_streams
-from mcp_bridge.transport.filter import MessageFilter
+from mcp_bridge.transport.filter import MessageFilter, alias
 from tests.support.scripted_channel import LIMIT, Scripted
 
 GENEROUS = 30.0
@@ -42,7 +42,7 @@ async def ask(channel: Scripted) -> dict[str, Any] | RpcError:
     async with session_streams(channel, made, lambda: None) as (read, write), _sdk.session(read, write) as session:
         await _sdk.notify(session, "notifications/initialized")  # no call leaves before
         try:
-            return await asyncio.wait_for(_sdk.request(session, "tools/call", {"name": "x"}, 1), GENEROUS)
+            return await asyncio.wait_for(_sdk.request(session, alias("tools/call", 1), {"name": "x"}), GENEROUS)
         except RpcError as error:
             return error
 
