@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.places import CALCULATOR, ODD_SERVER, TESTS
+from tests.support.places import CALCULATOR, ODD_SERVER, ROOT, TESTS
 from tests.support.processes import children
 
 # A busy machine is no failure: examples may be slow to make and to run.
@@ -26,6 +26,7 @@ settings.register_profile(
 )
 settings.load_profile("busy")
 
+GUARANTEES = (ROOT / "docs" / "guarantees.md").read_text("utf-8")
 PROCESS_FOLDERS = ("faults", "integrations", "maibot", "webui", "conformance")
 
 
@@ -44,8 +45,9 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what lies in folders where every test starts processes."""
-    if item.path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
+    """Mark what lies in folders where every test starts processes, and what shows a guarantee: on the real thing."""
+    path = item.path.relative_to(TESTS)
+    if path.parts[0] in PROCESS_FOLDERS or f"`{path.as_posix()}::{getattr(item, 'originalname', '')}`" in GUARANTEES:
         item.add_marker("process")
 
 

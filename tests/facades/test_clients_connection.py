@@ -104,6 +104,7 @@ async def test_a_server_that_does_not_start_says_why_and_may_be_tried_again(tmp_
         assert texts(await call(flaky, "echo", text="up")) == "up"
 
 
+@pytest.mark.process
 async def test_a_stateless_client_tries_anew_each_time(tmp_path: Path) -> None:
     with remote(tmp_path) as server:
         await server.steer("set?http=500")

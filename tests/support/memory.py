@@ -157,7 +157,7 @@ class MemoryProcess:
         log = _Log(options.get("log") or environ.get("ODD_LOG"), self)
         try:
             log("start", argv=words)
-            server = catalogue.create(words[1], options, _Output(self), log)
+            server = catalogue.create(catalogue.named(words[1], environ), options, _Output(self), log)
             server.spawn = self.spawn
             catalogue.serve(server, self._lines())
         except SystemExit as leaving:
@@ -240,5 +240,5 @@ async def open_in_memory(server: str, launch: Launch, **options: Any) -> AsyncIt
 def _fits_in_memory(launch: Launch) -> bool:
     if launch.args[:1] != (str(ODD_SERVER),) or len(launch.args) < 2:
         return False
-    mode = catalogue.find(launch.args[1])
+    mode = catalogue.find(catalogue.named(launch.args[1], launch.env))
     return mode is None or mode.__module__ not in NEED_A_PROCESS

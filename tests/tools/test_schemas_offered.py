@@ -81,6 +81,7 @@ async def test_the_model_saw_references_to_nothing(
         assert await arrived(bridge, tool_of(bridge, "ref_defs").name, {"p": {"id": "5"}}) == sent
 
 
+@pytest.mark.process
 @PROFILES
 async def test_a_schema_made_the_bot_fetch_addresses(write_config: Write, tmp_path: Path, profile: str) -> None:
     with remote(tmp_path) as trap:

@@ -48,6 +48,7 @@ async def outcome(file: Path, folder: Path) -> tuple[dict[str, tuple[str, str]],
         return states, {tool.name for tool in bridge.tools()}
 
 
+@pytest.mark.process
 async def test_every_server_is_as_it_would_be_with_the_sdk_there(
     write_config: Write, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -91,6 +92,7 @@ async def test_a_server_that_does_not_answer_is_given_up_in_time(write_config: W
         assert "no answer to initialize within 1 s" in status.reason
 
 
+@pytest.mark.process
 def test_in_a_new_process_the_first_call_is_answered(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from mcp_bridge import Bridge; from mcp_bridge.config import parse_config\n"

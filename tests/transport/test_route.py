@@ -15,7 +15,7 @@ from mcp_bridge.transport.stdio.launch import Launch, plan_launch
 from tests.support.entries import Write, odd
 from tests.support.places import ODD_SERVER
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 posix = pytest.mark.skipif(os.name == "nt", reason="the server is a shell script")
 WORKING = f'exec "{sys.executable}" "{ODD_SERVER}" normal'
 
