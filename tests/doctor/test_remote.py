@@ -18,7 +18,7 @@ from tests.support.entries import Write
 from tests.support.examining import LANGUAGES, examine, failing_step
 from tests.support.remote import at, remote
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 REMOTE: dict[str, tuple[tuple[str, ...], str, dict[str, Any], str, tuple[str, str], tuple[str, str]]] = {

@@ -22,7 +22,7 @@ from tests.support.processes import alive, children
 from tests.support.waiting import GENEROUS, until
 
 Boot = Callable[..., LegacyHost]
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 @pytest.fixture(scope="module")

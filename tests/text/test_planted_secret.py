@@ -20,6 +20,8 @@ from tests.support.office import office
 from tests.support.places import ODD_SERVER, ROOT
 from tests.support.serving import serving
 
+pytestmark = pytest.mark.process
+
 PLACES = ("env", "variable", "header", "bearer", "user", "password", "query")
 SECRETS = {place: f"sk-planted-{place}-8f7e6d5c4b" for place in PLACES}
 

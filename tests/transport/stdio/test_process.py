@@ -16,7 +16,7 @@ from tests.support.processes import alive
 from tests.support.server_log import ServerLog
 from tests.support.waiting import GENEROUS, until
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 async def test_a_banner_on_stdout_hides_no_tools_and_is_told_once(
