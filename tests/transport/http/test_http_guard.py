@@ -23,7 +23,7 @@ URL = "http://127.0.0.1/mcp"
 VERSION = "mcp-protocol-version"
 
 
-class Network(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
+class Network(httpx.AsyncBaseTransport):  # type: ignore[misc]
     """Keeps each request, and answers it with the same response."""
 
     def __init__(self, status: int = 202, body: object = None) -> None:
