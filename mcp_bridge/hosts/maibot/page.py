@@ -15,7 +15,8 @@ from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
-from ...calls.ledger import Figures
+from ...bridge.bridge import ServerStatus
+from ...calls.ledger import CallRecord
 from ...config.bridge_config import parse_config
 from ...errors import BridgeError
 from ...text.cleaning import clean_label, truncate
@@ -46,7 +47,7 @@ class OwnerPage:
 
     def overview(self, visible: Collection[str]) -> dict[str, Any]:
         """Return what the page shows; `visible` are the names of the tools declared as visible."""
-        actions, tools, servers = self._actions, self._actions.tools(), self._actions.servers()
+        tools, servers, ledger = self._actions.tools(), self._actions.servers(), self._actions.ledger
         costs = {tool.name: estimate_tokens(tool, visible=tool.name in visible) for tool in tools}
         shown = sum(cost for name, cost in costs.items() if name in visible)
         return {
@@ -56,46 +57,12 @@ class OwnerPage:
             "tokens": shown,
             "prompt_tokens": f"{shown} + {sum(costs.values()) - shown}",
             "notice": self._notice,
-            "servers": [
-                {
-                    "name": one.name,
-                    "state": actions.words(f"state.{one.state}"),
-                    "tools": one.tools,
-                    "calls": one.calls,
-                    "failures": one.failures,
-                    "ms": _ms(one.median_seconds),
-                    "reason": truncate(self._reason(one.name, one.reason), MAX_REASON_CHARS),
-                    "last_error": truncate(one.last_error, MAX_REASON_CHARS),
-                }
-                for one in servers
-            ],
-            "tools": [
-                {
-                    "name": tool.name,
-                    "server": tool.server,
-                    "description": tool.description,
-                    "schema": truncate(json.dumps(tool.input_schema, ensure_ascii=False, indent=1), MAX_SCHEMA_CHARS),
-                    "shown": "●" if tool.name in visible else "○",
-                    "tokens": costs[tool.name],
-                    **_figures(actions.figures(tool)),
-                }
-                for tool in tools[:MAX_ROWS]
-            ],
-            "recent": [
-                {
-                    "at": time.strftime("%m-%d %H:%M:%S", time.localtime(record.at)),
-                    "server": record.server,
-                    "tool": truncate(clean_label(record.tool), 80),
-                    "chat": record.caller.chat or "-",
-                    "ms": round(record.seconds * 1000),
-                    "outcome": record.outcome,
-                    "error": record.error,
-                }
-                for record in actions.ledger.recent()
-            ],
+            "servers": [self._server_row(one) for one in servers],
+            "tools": [self._tool_row(one, costs[one.name], one.name in visible) for one in tools[:MAX_ROWS]],
+            "recent": [_call_row(record) for record in ledger.recent()],
             "hours": [
                 {"hour": time.strftime("%H:00", time.localtime(at)), "calls": count}
-                for at, count in actions.ledger.per_hour(time.time())
+                for at, count in ledger.per_hour(time.time())
             ],
         }
 
@@ -162,15 +129,52 @@ class OwnerPage:
         logger.info("the owner added MCP server '%s' to config.toml", name)
         return words("page.added", name=name)
 
-    def _reason(self, server: str, reason: str) -> str:
-        return self._actions.words("server.off", name=server) if server in self._actions.switches.off else reason
+    def _server_row(self, server: ServerStatus) -> dict[str, Any]:
+        words, name = self._actions.words, server.name
+        reason = words("server.off", name=name) if name in self._actions.switches.off else server.reason
+        return {
+            "name": name,
+            "state": words(f"state.{server.state}"),
+            "tools": server.tools,
+            "calls": server.calls,
+            "failures": server.failures,
+            "ms": _ms(server.median_seconds),
+            "reason": truncate(reason, MAX_REASON_CHARS),
+            "last_error": truncate(server.last_error, MAX_REASON_CHARS),
+        }
+
+    def _tool_row(self, tool: Tool, tokens: int, visible: bool) -> dict[str, Any]:
+        figures = self._actions.figures(tool)
+        return {
+            "name": tool.name,
+            "server": tool.server,
+            "description": tool.description,
+            "schema": truncate(json.dumps(tool.input_schema, ensure_ascii=False, indent=1), MAX_SCHEMA_CHARS),
+            "shown": "●" if visible else "○",
+            "tokens": tokens,
+            "calls": figures.calls,
+            "failures": figures.failures,
+            "ms": _ms(figures.median_seconds),
+        }
+
+
+def _call_row(record: CallRecord) -> dict[str, Any]:
+    return {
+        "at": time.strftime("%m-%d %H:%M:%S", time.localtime(record.at)),
+        "server": record.server,
+        "tool": truncate(clean_label(record.tool), 80),
+        "chat": record.caller.chat or "-",
+        "ms": _ms(record.seconds),
+        "outcome": record.outcome,
+        "error": record.error,
+    }
 
 
 def _entry(command: str, url: str, bearer: str, env: str) -> dict[str, Any]:
     """Return the table of a server from the fields of the form."""
     if url:
         return {"url": url, **({"bearer": bearer} if bearer else {})}
-    # Unlike in a shell, a backslash is no escape: it is part of a Windows path.
+    # Unlike in a shell, a backslash does not escape: it is part of a Windows path.
     lexer = shlex.shlex(command, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
     try:
@@ -179,10 +183,6 @@ def _entry(command: str, url: str, bearer: str, env: str) -> dict[str, Any]:
         program, *args = command.split()
     variables = dict(pair.split("=", 1) for pair in env.split() if "=" in pair)
     return {"command": program, "args": args, **({"env": variables} if variables else {})}
-
-
-def _figures(figures: Figures) -> dict[str, Any]:
-    return {"calls": figures.calls, "failures": figures.failures, "ms": _ms(figures.median_seconds)}
 
 
 def _ms(seconds: float | None) -> int | None:
