@@ -13,7 +13,7 @@ from typing import Any
 
 from ..aio import run_in_thread, wait_for_event
 from ..calls import Call, Caller, Middleware, compose
-from ..calls.ledger import CallStats
+from ..calls.call_stats import CallStats
 from ..calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
 from ..calls.trace import Trace
 from ..config.bridge_config import BridgeConfig
@@ -75,7 +75,7 @@ class Bridge:
         confirm: Confirm | None = None,
     ) -> None:
         self.config = config
-        self.ledger = CallStats()
+        self.call_stats = CallStats()
         self._only = only
         self._data_dir = Path(data_dir) if data_dir is not None else default_data_dir()
         self._on_change = on_change
@@ -87,7 +87,7 @@ class Bridge:
         self._running = False
         shared = SharedResources(self._guardian, self._redact, config.max_message_mib * 2**20)
         self._servers = ServerSet(shared, self._data_dir, self._rebuild, only)
-        first: tuple[Middleware, ...] = (Trace(self.ledger, self._redact), permit, RateLimiter(), repair_call)
+        first: tuple[Middleware, ...] = (Trace(self.call_stats, self._redact), permit, RateLimiter(), repair_call)
         sending = Sending(self._servers.find, self._redact)
         self._handle = compose([*first, *middleware, Confirmation(confirm)], sending)
 
@@ -222,7 +222,7 @@ class Bridge:
         raise ToolNotFound(what + where + note + hint, server=owner.config.name if owner else None, near=near)
 
     def _status(self, name: str, tools: int) -> ServerStatus:
-        server, figures = self._servers.servers[name], self.ledger.server(name)
+        server, figures = self._servers.servers[name], self.call_stats.server(name)
         return ServerStatus(
             name=name,
             state=server.state,

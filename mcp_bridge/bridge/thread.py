@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..calls.ledger import CallStats
+from ..calls.call_stats import CallStats
 from ..calls.stages import Confirm
 from ..config.bridge_config import BridgeConfig
 from ..errors import ServerUnavailable
@@ -114,9 +114,9 @@ class BridgeThread:
         await asyncio.wrap_future(self._begin(lambda: self._reconfigure(config)))
 
     @property
-    def ledger(self) -> CallStats:
+    def call_stats(self) -> CallStats:
         """Statistics of the calls; may be read from any thread."""
-        return self._bridge.ledger
+        return self._bridge.call_stats
 
     def close_soon(self, grace_seconds: float = 0.0) -> None:
         """Accept no more calls, let running ones finish, then end everything; returns at once.

@@ -97,7 +97,7 @@ async def test_a_key_with_a_hidden_character_or_a_cut_in_it_was_told(
                 said = (await bridge.call("mcp_s_odd")).text
             except BridgeError as error:
                 said = error.message
-            said += repr(bridge.status()) + repr(bridge.ledger.recent())
+            said += repr(bridge.status()) + repr(bridge.call_stats.recent())
     assert not is_told(said)
     assert not is_told(told(caplog))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...bridge.bridge import ServerStatus
-from ...calls.ledger import CallRecord
+from ...calls.call_stats import CallRecord
 from ...config.bridge_config import parse_config
 from ...errors import BridgeError
 from ...text.cleaning import clean_label, truncate
@@ -47,7 +47,7 @@ class OwnerPage:
 
     def overview(self, visible: Collection[str]) -> dict[str, Any]:
         """Return what the page shows; `visible` are the names of the tools declared as visible."""
-        tools, servers, ledger = self._actions.tools(), self._actions.servers(), self._actions.ledger
+        tools, servers, stats = self._actions.tools(), self._actions.servers(), self._actions.call_stats
         costs = {tool.name: estimate_tokens(tool, visible=tool.name in visible) for tool in tools}
         shown = sum(cost for name, cost in costs.items() if name in visible)
         return {
@@ -59,10 +59,10 @@ class OwnerPage:
             "notice": self._notice,
             "servers": [self._server_row(one) for one in servers],
             "tools": [self._tool_row(one, costs[one.name], one.name in visible) for one in tools[:MAX_ROWS]],
-            "recent": [_call_row(record) for record in ledger.recent()],
+            "recent": [_call_row(record) for record in stats.recent()],
             "hours": [
                 {"hour": time.strftime("%H:00", time.localtime(at)), "calls": count}
-                for at, count in ledger.per_hour(time.time())
+                for at, count in stats.per_hour(time.time())
             ],
         }
 

@@ -144,13 +144,13 @@ class PluginServers:
     def _store_counts(self, bridge: BridgeThread) -> None:
         """Save the call counts across the plugin's own reload, so that the owner does not see them reset."""
         try:
-            write_whole(self._counts_file, json.dumps(bridge.ledger.to_json()).encode())
+            write_whole(self._counts_file, json.dumps(bridge.call_stats.to_json()).encode())
         except (OSError, ValueError) as error:
             logger.debug("the call counts are reset: %s", error)
 
     def _restore_counts(self, bridge: BridgeThread) -> None:
         try:
-            bridge.ledger.restore(json.loads(self._counts_file.read_text("utf-8")))
+            bridge.call_stats.restore(json.loads(self._counts_file.read_text("utf-8")))
         except (OSError, ValueError, TypeError, KeyError) as error:
             logger.debug("the call counts are reset: %s", error)
 

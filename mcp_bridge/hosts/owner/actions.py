@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ...bridge.bridge import ServerStatus
 from ...bridge.thread import BridgeThread
-from ...calls.ledger import CallStats, Figures
+from ...calls.call_stats import CallStats, Figures
 from ...config.bridge_config import BridgeConfig
 from ...errors import BridgeError, ServerUnavailable, ToolNotFound
 from ...tools.failure_text import result_text
@@ -63,10 +63,10 @@ class OwnerActions:
         return self._running.config
 
     @property
-    def ledger(self) -> CallStats:
+    def call_stats(self) -> CallStats:
         """The call statistics."""
         bridge = self._running.bridge
-        return bridge.ledger if bridge is not None else CallStats()
+        return bridge.call_stats if bridge is not None else CallStats()
 
     def servers(self) -> list[ServerStatus]:
         """Return the state of every server."""
@@ -80,7 +80,7 @@ class OwnerActions:
 
     def figures(self, tool: Tool) -> Figures:
         """Return the call statistics of a tool."""
-        return self.ledger.tool(tool.server, tool.remote_name)
+        return self.call_stats.tool(tool.server, tool.remote_name)
 
     async def refresh(self) -> int:
         """List the tools of all servers again, also of failed ones; return the number of tools."""
