@@ -71,6 +71,15 @@ def test_every_test_that_a_page_names_exists(name: str) -> None:
         assert not test or re.search(rf"^ *(?:async )?(?:def|class) {test}\b", words, re.M), f"{file}::{test}"
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_path_that_a_page_names_exists(name: str) -> None:
+    """A path is relative to the project's folder, or to any folder of the package."""
+    paths = re.findall(r"`(\w[\w./-]*(?:/|\.py|\.md|\.toml|\.json))`", text_of(name))
+    assert len(paths) > 20
+    for path in paths:
+        assert (ROOT / path).exists() or any((ROOT / "mcp_bridge").rglob(path.rstrip("/"))), path
+
+
 def test_the_variables_that_a_server_inherits_are_those_of_the_page() -> None:
     from mcp_bridge.transport.stdio import launch
 
