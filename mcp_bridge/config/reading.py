@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from .mcp_json import server_tables
 from .mistakes import BACKSLASH_HINT, JSON_HINT
 
 MAX_FILE_BYTES = 4 * 2**20
@@ -23,6 +22,8 @@ def read_mcp_servers(file: Path) -> tuple[dict[str, Any], str]:
 
     Each server is a table in the form of `config.toml`, whichever program wrote the file.
     """
+    from .mcp_json import server_tables  # late: few configurations import another
+
     text = read_text(file)
     try:
         return server_tables(loads(text), file), text

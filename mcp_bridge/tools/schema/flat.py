@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, cast
 from ...text.cleaning import truncate
 from ...text.json_values import DROPPED
 from .convert import convert
-from .strict import ANY_VALUE
+from .keywords import ANY_VALUE
 
 FlatKind = Literal["string", "integer", "number", "boolean"]
 

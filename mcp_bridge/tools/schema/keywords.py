@@ -54,6 +54,9 @@ BY_TYPE: Final = {
 }  # fmt: skip
 """Keywords that apply to values of one type only (`integer` shares those of `number`)."""
 
+ANY_VALUE: Final = ({"type": "string"}, {"type": "number"}, {"type": "boolean"})
+"""Alternatives shown for a schema that allows anything. No object: Gemini refuses one without properties."""
+
 
 def type_word(word: object) -> str | None:
     """Return the JSON Schema type that a server means by `word`, None for "any" and unknown words."""

@@ -16,7 +16,6 @@ from ...text.json_values import JsonCopier
 from .clean import Cleaner, TooLarge
 from .merge import merge_object
 from .names import assign, property_names, rename, restore
-from .strict import strict
 
 Profile = Literal["default", "strict"]
 
@@ -100,6 +99,8 @@ def _at_depth(
 
     shown = merge_object(clean, warn)
     if profile == "strict":
+        from .strict import strict  # late: few bots need it, and every bot waits for its imports
+
         shown = strict(shown, max_depth=depth, max_text=max_text, warn=warn)
     elif "2020-12" not in shown.get("$schema", "2020-12") and '"prefixItems"' in json.dumps(shown):
         del shown["$schema"]  # in older drafts `items` beside it has another meaning

@@ -18,14 +18,11 @@ from typing import Any, Final
 from ...text.cleaning import clean_label
 from ...text.json_values import json_type, same_json
 from .clean import MAX_NODES, TooLarge
-from .keywords import enum_strings, listed_values, single_type
+from .keywords import ANY_VALUE, enum_strings, listed_values, single_type
 from .merge import merge_object, resolve
 from .notes import limit_notes, with_notes
 
 ALLOWED: Final = ("type", "description", "properties", "required", "items", "enum", "anyOf")
-
-ANY_VALUE: Final = ({"type": "string"}, {"type": "number"}, {"type": "boolean"})
-"""Alternatives shown for a schema that allows anything. No object: Gemini refuses one without properties."""
 
 _PLAIN: Final = ("string", "integer", "number", "boolean")
 _COMBINED: Final = ("anyOf", "oneOf", "if", "dependentSchemas")
