@@ -29,12 +29,12 @@ def _sessions(bridge: Bridge) -> list[Any]:
     return [server.sessions for server in bridge._servers.servers.values()]
 
 
-def _pid(connection: Any) -> int:
-    return cast(int, connection._talk.channel._process.pid)
+def _pid(session: Any) -> int:
+    return cast(int, session._channel._process.pid)
 
 
 def _spare_pids(sessions: Any) -> list[int]:
-    return [_pid(spare) for spare in getattr(sessions, "_spares", ()) if spare.alive]
+    return [_pid(spare) for spare in getattr(sessions, "spares", ()) if spare.alive]
 
 
 def spare_pids(bridge: Bridge) -> list[int]:
@@ -59,20 +59,19 @@ def _watched(sessions: Any, lease: Any, served: list[Served]) -> Any:
     @asynccontextmanager
     async def watched(*request: Any) -> AsyncIterator[Any]:
         waiting = _spare_pids(sessions)
-        async with lease(*request) as connection:
-            pid = _pid(connection)
+        async with lease(*request) as session:
+            pid = _pid(session)
             served.append(Served(pid, pid in waiting, bool(waiting)))
-            yield connection
+            yield session
 
     return watched
 
 
 def _is_busy(sessions: Any) -> bool:
     """Tell whether sessions are being opened or closed, or a tool list is being read, now."""
-    refill = getattr(sessions, "_refill", None)
-    if refill is not None and not refill.done():
+    if getattr(sessions, "refilling", False):
         return True
-    spares = getattr(sessions, "_spares", None)
+    spares = getattr(sessions, "spares", None)
     return any(not one.alive or (spares is not None and one not in spares) for one in sessions._pool._live)
 
 

@@ -9,11 +9,12 @@ import textwrap
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.places import CALCULATOR, ODD_SERVER, TESTS
+from tests.support.places import CALCULATOR, ODD_SERVER, ROOT, TESTS
 from tests.support.processes import children
 
 # A busy machine is no failure: examples may be slow to make and to run.
@@ -25,6 +26,7 @@ settings.register_profile(
 )
 settings.load_profile("busy")
 
+GUARANTEES = (ROOT / "docs" / "guarantees.md").read_text("utf-8")
 PROCESS_FOLDERS = ("faults", "integrations", "maibot", "webui", "conformance")
 
 
@@ -43,29 +45,30 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what lies in folders where every test starts processes."""
-    if item.path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
+    """Mark what lies in folders where every test starts processes, and what shows a guarantee: on the real thing."""
+    path = item.path.relative_to(TESTS)
+    if path.parts[0] in PROCESS_FOLDERS or f"`{path.as_posix()}::{getattr(item, 'originalname', '')}`" in GUARANTEES:
         item.add_marker("process")
 
 
 @pytest.fixture(autouse=True)
 def servers_in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run misbehaving servers in this process, and let no other start, unless a test is marked `process`."""
+    """Run misbehaving servers in this process; fail a test that starts another and is not marked `process`."""
     if request.node.get_closest_marker("process"):
         yield
         return
     from tests.support import memory
 
     started: list[object] = []
+    start = subprocess.Popen.__init__
 
-    def refuse(popen: object, command: object, *args: object, **options: object) -> None:
+    def note(popen: object, command: object, *args: Any, **options: Any) -> None:
         started.append(command)
-        raise AssertionError(f"starts a process and is not marked `process`: {command}")
+        start(popen, command, *args, **options)  # type: ignore[call-overload]
 
     monkeypatch.setattr("mcp_bridge.transport.route.open_stdio", memory.open_in_memory)
     monkeypatch.setattr(os, "kill", memory.kill)
-    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
-    monkeypatch.setattr(subprocess.Popen, "__del__", lambda popen: None)  # of one that was never made
+    monkeypatch.setattr(subprocess.Popen, "__init__", note)
     yield
     assert started == [], "starts processes and is not marked `process`"
 

@@ -12,6 +12,8 @@ from tests.support.entries import Write, odd
 from tests.support.places import ROOT
 from tests.support.remote import at, remote
 
+pytestmark = pytest.mark.process
+
 PROGRAM = """
 import asyncio, sys, threading
 from mcp_bridge import Bridge, load_config

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..aio import run_in_thread, wait_for_event
 from ..calls import Call, Caller, Middleware, compose
-from ..calls.ledger import CallStats
+from ..calls.call_stats import CallStats
 from ..calls.stages import Confirm, Confirmation, RateLimiter, permit, repair_call
 from ..calls.trace import Trace
 from ..config.bridge_config import BridgeConfig
@@ -38,7 +38,7 @@ NEAR_NAMES = 3
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """How a server is doing. `tools`, `calls` and `failures` are counts; texts are fit to be shown.
+    """The state of a server. `tools`, `calls` and `failures` are counts; secrets in texts are masked.
 
     `median_seconds` is that of its latest calls that succeeded, None if none has.
     """
@@ -56,12 +56,11 @@ class ServerStatus:
 class Bridge:
     """Every tool of every configured server, callable by its public name.
 
-    `data_dir` is where found tools are kept for the next start, by default a folder of the
-    user's. `on_change` is called on the loop when the offered tools have changed. With
-    `wait=False` entering returns at once, with the stored tools. To be used in one loop.
-    With `only`, no other servers than these are started; the names stay those of all.
-    `middleware` is put around every call that is allowed, the first outermost, and sees the
-    arguments as the server will. `confirm` asks the owner about calls that `confirm` names.
+    `data_dir` is where tools are stored for the next start, by default a per-user folder. `on_change` is called
+    on the loop when the offered tools have changed. With `wait=False` entering returns at once, with the stored
+    tools. With `only`, no other servers are started; the names stay those of all. `middleware` is put around every
+    allowed call, the first outermost, and sees the arguments that the server gets. `confirm` asks the owner about
+    calls that the key `confirm` names. Use a bridge in one event loop only.
     """
 
     def __init__(  # noqa: PLR0913 - public, and all but the first are optional keywords
@@ -76,7 +75,7 @@ class Bridge:
         confirm: Confirm | None = None,
     ) -> None:
         self.config = config
-        self.ledger = CallStats()
+        self.call_stats = CallStats()
         self._only = only
         self._data_dir = Path(data_dir) if data_dir is not None else default_data_dir()
         self._on_change = on_change
@@ -88,7 +87,7 @@ class Bridge:
         self._running = False
         shared = SharedResources(self._guardian, self._redact, config.max_message_mib * 2**20)
         self._servers = ServerSet(shared, self._data_dir, self._rebuild, only)
-        first: tuple[Middleware, ...] = (Trace(self.ledger, self._redact), permit, RateLimiter(), repair_call)
+        first: tuple[Middleware, ...] = (Trace(self.call_stats, self._redact), permit, RateLimiter(), repair_call)
         sending = Sending(self._servers.find, self._redact)
         self._handle = compose([*first, *middleware, Confirmation(confirm)], sending)
 
@@ -102,8 +101,8 @@ class Bridge:
         await self.close()
 
     async def start(self) -> None:
-        """Start all servers concurrently; their failures show in `status`, none is raised."""
-        self._servers.take_in(self.config)
+        """Start all servers concurrently. Their failures are not raised but shown in `status`."""
+        self._servers.adopt(self.config)
         self._warn()
         self._rebuild()
         self._servers.run()
@@ -116,16 +115,16 @@ class Bridge:
                 raise
 
     def reconfigure(self, config: BridgeConfig) -> None:
-        """Take in an edited configuration; returns at once.
+        """Adopt an edited configuration; returns at once.
 
-        Servers whose entry is the same go on undisturbed. Others are ended when their running
-        calls have, and started anew. `on_change` tells when other tools are offered. Only
-        `max_message_mib` stays as it was.
+        Servers whose entry has not changed go on undisturbed. Others end when their running calls have ended,
+        and are started again. `on_change` is called when other tools are offered. `max_message_mib` stays as
+        it was.
         """
         self.config = config
         self._redact.learn(config.secrets)
         self._offered.reconfigure(config)
-        self._servers.take_in(config)
+        self._servers.adopt(config)
         self._warn()
         self._servers.run()
         self._rebuild()
@@ -135,7 +134,7 @@ class Bridge:
         await asyncio.gather(*(self._attempt(one, within_connect_timeout) for one in self._servers.servers.values()))
 
     async def known(self) -> None:
-        """Wait until each server's tools are known, stored or listed, or its start has failed."""
+        """Wait until the tools of each server are known, stored or listed, or its start has failed."""
         unknown = [server for server in self._servers.servers.values() if not server.listing.tools]
         await asyncio.gather(*(server.attempted.wait() for server in unknown))
 
@@ -163,16 +162,16 @@ class Bridge:
         chat: str | None = None,
         user: str | None = None,
     ) -> ToolResult:
-        """Call a tool and return what it gave; a failure of the tool itself is a result, too.
+        """Call a tool and return its result; a failure of the tool itself is a result, too.
 
-        `arguments` may be JSON text as a model wrote it. Raises `ToolNotFound`,
+        `arguments` may be JSON text, as models write it. Raises `ToolNotFound`,
         `PermissionDenied`, `ServerUnavailable` or `CallTimeout`.
         """
         tool, server = await self._resolve(name)
         return await self._handle(Call(tool, server.config, arguments, Caller(chat, user)))
 
     async def refresh(self) -> None:
-        """List the tools of every enabled server anew and wait for the outcome."""
+        """List the tools of every enabled server again, and wait until that has succeeded or failed."""
         enabled = [one for one in self._servers.servers.values() if one.config.enabled and not one.config.error]
         await asyncio.gather(*(server.refresh() for server in enabled))
 
@@ -195,7 +194,7 @@ class Bridge:
 
     async def _attempt(self, server: Server, within_connect_timeout: bool) -> None:
         limit = server.config.connect_timeout if within_connect_timeout else server.start_limit
-        # A little longer than the server's own limit, so that its reason is known.
+        # A little longer than the server's own limit, so that the reason of a failure is known.
         await wait_for_event(server.attempted, limit + 1)
 
     async def _resolve(self, name: str) -> tuple[Tool, Server]:
@@ -214,7 +213,7 @@ class Bridge:
         if owner is not None and owner.state != "ready":
             raise owner.unavailable()
         if owner is not None:
-            owner.refresh_soon()  # it may have gone, or come, since the list was read
+            owner.refresh_soon()  # the tool may have come or gone since the last listing
         near = tuple(difflib.get_close_matches(name, self._offered.tools, NEAR_NAMES, cutoff=0.5))
         hint = f"; near: {', '.join(near)}" if near else ""
         where = f" on MCP server '{owner.config.name}'" if owner else ""
@@ -223,7 +222,7 @@ class Bridge:
         raise ToolNotFound(what + where + note + hint, server=owner.config.name if owner else None, near=near)
 
     def _status(self, name: str, tools: int) -> ServerStatus:
-        server, figures = self._servers.servers[name], self.ledger.server(name)
+        server, figures = self._servers.servers[name], self.call_stats.server(name)
         return ServerStatus(
             name=name,
             state=server.state,
@@ -240,8 +239,8 @@ class Bridge:
             logger.warning("%s", warning)
 
     def _rebuild(self) -> None:
-        """Name and present all tools anew; tell `on_change` if the model would see a difference."""
-        self._offered.fill(self._servers.servers.values())
+        """Name and present all tools again; call `on_change` if the model would see a difference."""
+        self._offered.rebuild(self._servers.servers.values())
         before, self._shown = self._shown, [(t.name, t.description, t.input_schema) for t in self.tools()]
         if before != self._shown and self._running and self._on_change is not None:
             self._on_change()

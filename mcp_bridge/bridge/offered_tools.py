@@ -1,4 +1,4 @@
-"""The tools that are offered now, under their public names."""
+"""The tools that the bridge offers, under their public names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_LEFT_OUT = 10
 
 
 class Listed(Protocol):
-    """A server and what is known of its tools."""
+    """A server with its list of tools."""
 
     @property
     def config(self) -> ServerConfig: ...
@@ -28,9 +28,9 @@ class Listed(Protocol):
 
 
 class OfferedTools:
-    """`tools` by public name; `former` holds names that were offered once and are known as gone.
+    """The offered `tools` by public name.
 
-    `left_out` are those that `max_tools` has no room for.
+    `former` holds names that were offered earlier; `left_out` those that exceed `max_tools`.
     """
 
     def __init__(self, config: BridgeConfig) -> None:
@@ -41,18 +41,18 @@ class OfferedTools:
         self.left_out: list[str] = []
 
     def reconfigure(self, config: BridgeConfig) -> None:
-        """Present all tools anew from now on, as an edited configuration says."""
+        """Use an edited configuration from the next `rebuild` on."""
         self._config = config
         self._presented.clear()
 
-    def fill(self, servers: Iterable[Listed]) -> None:
-        """Name and present the tools that these servers list, whether they are up or not."""
+    def rebuild(self, servers: Iterable[Listed]) -> None:
+        """Name and present the tools of these servers, whether or not the servers are up."""
         servers = tuple(servers)
         remotes = [tool for server in servers for tool in server.listing.tools]
-        names = {(t.server, t.remote_name): name for name, t in assign_names(remotes).items()}
+        names = {tool.id: name for name, tool in assign_names(remotes).items()}
         configs = {server.config.name: server.config for server in servers}
         offered = {
-            names[remote.server, remote.remote_name]: _described(remote, configs[remote.server])
+            names[remote.id]: _described(remote, configs[remote.server])
             for remote in remotes
             if is_offered(configs[remote.server], remote.remote_name, remote.annotations)
         }
@@ -60,7 +60,7 @@ class OfferedTools:
         self.tools = self._limited(offered, list(configs))
 
     def _present(self, name: str, remote: RemoteTool) -> Tool | None:
-        """Present a tool, once for as long as neither it nor its name changes."""
+        """Present a tool, or return it as presented before if neither it nor its name has changed."""
         known = self._presented.get(name)
         if known is not None and known[0] == remote:
             return known[1]
@@ -74,7 +74,7 @@ class OfferedTools:
         return tool
 
     def _limited(self, offered: dict[str, RemoteTool], order: list[str]) -> dict[str, Tool]:
-        """Present `max_tools` of them: the servers as configured, each server's tools by name."""
+        """Present at most `max_tools`: servers in the order of the configuration, tools by name."""
         most = self._config.max_tools
         kept: dict[str, Tool] = {}
         left_out: list[str] = []
@@ -84,7 +84,9 @@ class OfferedTools:
             elif (tool := self._present(name, offered[name])) is not None:
                 kept[name] = tool
         if left_out and left_out != self.left_out:
-            shown = ", ".join(left_out[:_SHOWN_LEFT_OUT]) + ", …" * (len(left_out) > _SHOWN_LEFT_OUT)
+            shown = ", ".join(left_out[:_SHOWN_LEFT_OUT])
+            if len(left_out) > _SHOWN_LEFT_OUT:
+                shown += ", …"
             logger.warning("more than max_tools = %d tools; not offered: %s", most, shown)
         self.left_out = left_out
         return {name: kept[name] for name in offered if name in kept}

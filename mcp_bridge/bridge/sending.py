@@ -15,14 +15,14 @@ UNAUTHORIZED = 401
 
 
 class Sending:
-    """Makes calls; `server` finds the server of a name, or raises `ServerUnavailable`."""
+    """Sends calls to their servers. `server` returns a server by name, or raises `ServerUnavailable`."""
 
     def __init__(self, server: Callable[[str], Server], redact: Callable[[str], str]) -> None:
         self._server = server
         self._redact = redact
 
     async def __call__(self, call: Call) -> ToolResult:
-        """Return what the tool gave, its failure too. Raises `ServerUnavailable`, `CallTimeout`."""
+        """Return the tool's result, which may be a failure. Raises `ServerUnavailable`, `CallTimeout`."""
         tool, limit = call.tool, call.config.max_result_chars
         try:
             raw = await self._send(call, self._server(tool.server))
@@ -37,12 +37,12 @@ class Sending:
     async def _send(self, call: Call, server: Server) -> dict[str, Any]:
         name = call.tool.remote_name
         deadline = call.config.call_limits(name)
-        wanted = ToolRequest(name, call.arguments if isinstance(call.arguments, dict) else {})
+        request = ToolRequest(name, call.arguments if isinstance(call.arguments, dict) else {}, call.headers)
         for attempt in (1, 2):
-            async with server.lease(wanted, call.chat) as session:
+            async with server.lease(request, call.chat) as session:
                 try:
-                    return await session.call_tool(wanted, deadline)
-                except NotSent:  # a spare that had died: nothing has happened yet
+                    return await session.call_tool(request, deadline)
+                except NotSent:  # a spare that had died: the server has not received the call
                     if attempt == 2:
                         raise
                 except (SessionExpired, SessionRefused) as error:  # the server was restarted

@@ -13,9 +13,10 @@ from ..config.server_config import ServerConfig
 from ..errors import BridgeError, ServerUnavailable
 from ..sessions.fresh import FreshSessions
 from ..sessions.kept import KeptSessions
-from ..sessions.pool import BUSY_SECONDS, AllBusy, SessionPool, SpareBudget
+from ..sessions.pool import BUSY_SECONDS, AllBusy, SessionPool
 from ..sessions.requests import ToolRequest
 from ..sessions.session import Session
+from ..sessions.spares import SpareBudget
 from ..sessions.strategy import Sessions
 from ..store.approvals import Approvals, Change
 from ..store.catalogue import StoredCatalogues
@@ -31,7 +32,7 @@ FIRST_RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 60.0
 """Pause before the next start of a server that failed; doubles from the first to the last."""
 MAX_ATTEMPTS = 8
-"""Failures in a row after which a server is parked: its tools are no longer offered."""
+"""Failures in a row after which a server is parked: its tools are not offered any more."""
 PARKED_SECONDS = 600.0
 """How long a parked server waits for its next start."""
 SETTLE_SECONDS = 0.3
@@ -40,7 +41,7 @@ MAX_SETTLE_SECONDS = 60.0
 
 
 class Server:
-    """A server of the configuration. `run` keeps its tool list current until it is cancelled."""
+    """A server of the configuration. `run` keeps its tools current until it is cancelled."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class Server:
 
     @property
     def offers_tools(self) -> bool:
-        """Whether its tools are offered: also stored ones, as long as it may still come up."""
+        """Whether its tools are offered: also stored ones, while it may still become ready."""
         return self.state in ("starting", "ready", "retrying")
 
     @property
@@ -205,7 +206,7 @@ class Server:
         self.refresh_soon()
 
     def _fail(self, error: BridgeError) -> float | None:
-        """Note a failed start; return the pause before the next one."""
+        """Note a failed start; return the seconds until the next one, None for never."""
         name, reason = self.config.name, self._shared.redact(error.message)
         was_offered = self.offers_tools
         level = logging.DEBUG if reason == self.last_error else logging.ERROR

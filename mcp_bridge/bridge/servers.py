@@ -1,4 +1,4 @@
-"""The servers of a bridge, kept as its configuration says, also when that is edited."""
+"""The configured servers of a bridge, also after an edit of the configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..aio import wait_for_event
 from ..config.bridge_config import BridgeConfig
 from ..config.server_config import ServerConfig
 from ..errors import ServerUnavailable
-from ..sessions.pool import SpareBudget
+from ..sessions.spares import SpareBudget
 from ..store.approvals import Approvals
 from ..store.catalogue import StoredCatalogues
 from ..tools.names import server_prefix
@@ -21,13 +21,13 @@ from .server import Server
 logger = logging.getLogger(__name__)
 
 RETIRE_SECONDS = 600.0
-"""How long calls may go on whose server an edit has removed or changed: their own limits end them earlier."""
+"""How long running calls of a removed or changed server may go on; their own limits end them earlier."""
 
 
 class ServerSet:
-    """`servers` by name, in the order of the configuration, each with the task that keeps it going.
+    """`servers` by name, in the order of the configuration, each with the task that runs it.
 
-    With `only`, no other servers than these are started.
+    With `only`, no other servers are started.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class ServerSet:
         self._tasks: dict[Server, asyncio.Task[None]] = {}
         self._retiring: dict[Server, asyncio.Task[None]] = {}
 
-    def take_in(self, config: BridgeConfig) -> None:
-        """Make the servers those of the configuration; one whose entry is the same goes on undisturbed.
+    def adopt(self, config: BridgeConfig) -> None:
+        """Adopt a configuration. A server whose entry has not changed goes on undisturbed.
 
-        A server that has gone or changed takes no new calls, and ends when its running ones have.
+        A removed or changed server gets no new calls, and ends when its running calls have ended.
         """
         self._budget.limit = config.max_spares
         former = self.servers
@@ -75,7 +75,7 @@ class ServerSet:
     def owner(self, tool_name: str) -> Server | None:
         """Return the server whose prefix a public name begins with, the longest such prefix."""
         owners = [one for one in self.servers.values() if tool_name.startswith(server_prefix(one.config.name))]
-        # Of servers that look alike, the one that is down is meant: the tools of the other are in the table.
+        # If two servers share a prefix, the one that is down is meant: a tool of the other would have been found.
         return max(owners, key=lambda one: (len(one.config.name), one.state != "ready"), default=None)
 
     async def close(self) -> None:

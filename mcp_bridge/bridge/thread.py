@@ -1,8 +1,7 @@
-"""A bridge on an event loop of its own, on a thread of its own.
+"""A bridge on its own event loop, on its own thread.
 
-For hosts that are synchronous, that reload, or whose loop another plugin may block. The
-loop is made explicitly, so that no policy set by somebody else decides whether processes
-can be started on it.
+For hosts that are synchronous, that reload, or whose loop another plugin may block. The loop is created
+explicitly: an event loop policy set by another plugin could give one that cannot start processes.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..calls.ledger import CallStats
+from ..calls.call_stats import CallStats
 from ..calls.stages import Confirm
 from ..config.bridge_config import BridgeConfig
 from ..errors import ServerUnavailable
@@ -29,7 +28,7 @@ _Given = TypeVar("_Given")
 logger = logging.getLogger(__name__)
 
 START_SECONDS = 10.0
-"""How long the thread may take until it accepts calls; it has nothing to wait for."""
+"""How long the thread may take until it accepts calls; it does not wait for servers."""
 DRAIN_SECONDS = 600.0
 """How long running calls may go on after `close_soon`: their own limits end them earlier."""
 
@@ -54,7 +53,7 @@ class BridgeThread:
         self._closed = False
         self._grace = 0.0
         self._calls: set[asyncio.Task[ToolResult]] = set()
-        # A daemon: a host that exits must not wait; the guardian ends what is left behind.
+        # A daemon: a host that exits must not wait. The guardian then ends the servers.
         self._thread = threading.Thread(target=self._run, name="mcp-bridge", daemon=True)
 
     def start(self) -> None:
@@ -115,14 +114,14 @@ class BridgeThread:
         await asyncio.wrap_future(self._begin(lambda: self._reconfigure(config)))
 
     @property
-    def ledger(self) -> CallStats:
-        """What is remembered of the calls; may be read from any thread."""
-        return self._bridge.ledger
+    def call_stats(self) -> CallStats:
+        """Statistics of the calls; may be read from any thread."""
+        return self._bridge.call_stats
 
     def close_soon(self, grace_seconds: float = 0.0) -> None:
-        """Take no more calls, let the running ones finish, then end everything; returns at once.
+        """Accept no more calls, let running ones finish, then end everything; returns at once.
 
-        Calls that come within `grace_seconds` are still taken.
+        Calls that begin within `grace_seconds` are still accepted.
         """
         self._grace = grace_seconds
         self._closed = not grace_seconds
@@ -134,14 +133,14 @@ class BridgeThread:
                 logger.debug("the bridge thread has ended already")
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end after `close_soon`; tell whether it came. Not to be used on a loop."""
+        """Wait for the end after `close_soon`; return whether it has come. Blocks: not for use on an event loop."""
         if self._thread.is_alive():
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _begin(self, make: Callable[[], Coroutine[Any, Any, _Given]]) -> concurrent.futures.Future[_Given]:
         if self._thread.is_alive():
-            self._started.wait(START_SECONDS)  # only a call right after `start` has anything to wait for
+            self._started.wait(START_SECONDS)  # takes time only for a call right after `start`
         loop = self._loop
         if not self._started.is_set() or loop is None or self._closed:
             raise ServerUnavailable("the bridge is shut down" if self._closed else "the bridge is not running")
@@ -166,9 +165,9 @@ class BridgeThread:
             self._loop = loop
             loop.run_until_complete(self._live())
             loop.run_until_complete(loop.shutdown_asyncgens())
-            with contextlib.suppress(RuntimeError):  # the system has no thread for it: closing the loop does it
+            with contextlib.suppress(RuntimeError):  # the system has no thread for it; closing the loop is enough
                 loop.run_until_complete(loop.shutdown_default_executor())
-        except Exception:  # nobody above us could tell the owner
+        except Exception:  # there is no caller to raise it to
             logger.exception("the bridge thread failed")
         finally:
             self._closed = True
@@ -201,7 +200,7 @@ class BridgeThread:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """Return a loop that can start processes, whatever event loop policy somebody has set."""
+    """Return a loop that can start processes, whatever event loop policy is set."""
     if sys.platform == "win32":
         return asyncio.ProactorEventLoop()
     return asyncio.SelectorEventLoop()

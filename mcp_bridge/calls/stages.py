@@ -36,9 +36,9 @@ class Confirmation:
             return await proceed(call)
         if not matches(call.config.confirm, tool.remote_name, tool.annotations):
             return await proceed(call)
-        if (refusal := await self._ask(call)) is not None:
+        if (objection := await self._ask(call)) is not None:
             text = (
-                f"tool '{tool.name}' of MCP server '{tool.server}' needs the owner's consent for each call; {refusal}"
+                f"tool '{tool.name}' of MCP server '{tool.server}' needs the owner's consent for each call; {objection}"
             )
             raise PermissionDenied(text, server=tool.server)
         return await proceed(call)
@@ -102,7 +102,7 @@ class RateLimiter:
         ]
         for times, rate, side in counted:
             if len(times) >= rate.calls:
-                raise _refusal(call, rate, side, times[-rate.calls] + rate.seconds - self._clock())
+                raise _rate_limited(call, rate, side, times[-rate.calls] + rate.seconds - self._clock())
         for times, _, _ in counted:
             times.append(self._clock())
         return await proceed(call)
@@ -118,7 +118,7 @@ class RateLimiter:
         return times
 
 
-def _refusal(call: Call, rate: Rate, side: str, seconds: float) -> RateLimited:
+def _rate_limited(call: Call, rate: Rate, side: str, seconds: float) -> RateLimited:
     scope = "in one chat" if side == "chat" else "by one user"
     limit = f"{rate.calls} calls within {rate.seconds:g} s {scope}"
     text = f"MCP server '{call.tool.server}' takes no more than {limit}; wait {max(math.ceil(seconds), 1)} s"

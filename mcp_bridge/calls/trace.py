@@ -18,7 +18,7 @@ from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from ..tools.result import ToolResult
 from .call import Call, Proceed
-from .ledger import CallRecord, CallStats, Outcome
+from .call_stats import CallRecord, CallStats, Outcome
 
 logger = logging.getLogger(__name__)
 

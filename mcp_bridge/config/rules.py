@@ -31,7 +31,7 @@ class Caller:
         return self.chat is None and self.user is None
 
 
-class Named(Protocol):
+class NamedTool(Protocol):
     """A tool with the server's own name for it."""
 
     @property
@@ -57,7 +57,7 @@ def matches(globs: Iterable[str], name: str, annotations: Mapping[str, Any]) -> 
     return any(_hint(glob, annotations) if glob.startswith("@") else fnmatchcase(name, glob) for glob in globs)
 
 
-def unmatched_rules(config: ServerConfig, tools: Sequence[Named]) -> list[str]:
+def unmatched_rules(config: ServerConfig, tools: Sequence[NamedTool]) -> list[str]:
     """Return the rules in `confirm`, `visible`, `override` and `tools` that match none of a server's tools.
 
     They are probably mistyped. In `tools` only plain names count: a pattern there may well match nothing.

@@ -41,7 +41,7 @@ class OfferSteps:
         self._withheld = {one.config.name: one.withheld for one in known}
         self._names = assign_names([tool for one in known for tool in one.listing.tools])
         self._offered = OfferedTools(config)
-        self._offered.fill(known)
+        self._offered.rebuild(known)
 
     def add_to(self, examination: Examination) -> None:
         """Add the steps `names` and `schemas` to an examination that has found tools."""

@@ -19,6 +19,7 @@ from ..bridge.bridge import ServerStatus
 from ..bridge.thread import BridgeThread
 from ..config.server_config import ServerConfig
 from ..errors import ToolNotFound
+from ..tools.names import ToolId
 from .registry_config import MCPConfigLoader
 from .tool_def import SLACK_SECONDS, ToolDef, make_tool_def
 
@@ -43,7 +44,7 @@ class MCPManager:
     def __init__(self, workspace_root: str | Path = ".") -> None:
         self._workspace_root = workspace_root
         self._servers: dict[str, ServerConfig] = {}
-        self._origins: dict[str, tuple[str, str]] = {}
+        self._origins: dict[str, ToolId] = {}
         self._skipped: set[str] = set()
         self._bridge: BridgeThread | None = None
         self._ending: BridgeThread | None = None
@@ -98,7 +99,7 @@ class MCPManager:
         """
         info: list[dict[str, Any]] = []
         for status in self._status():
-            tools = [tool for server, tool in self._origins.values() if server == status.name]
+            tools = [origin.remote_name for origin in self._origins.values() if origin.server == status.name]
             error = None if status.state == "ready" else status.reason or None
             row = {"name": status.name, "transport": self._servers[status.name].transport, "status": status.state}
             info.append({**row, "tool_count": len(tools), "tools": tools, "last_error": error})
@@ -108,7 +109,8 @@ class MCPManager:
         """Return the server of a registered tool, and its own name there. Raises `ToolNotFound` for any other name."""
         if name not in self._origins:
             raise ToolNotFound(f"no MCP tool is registered as '{name}'")
-        return self._origins[name]
+        origin = self._origins[name]
+        return origin.server, origin.remote_name
 
     def _status(self) -> list[ServerStatus]:
         bridge = self._bridge
@@ -145,7 +147,7 @@ class MCPManager:
         if new:
             made = [make_tool_def(tool, self._servers[tool.server], lambda: self._bridge) for tool in new]
             self._registry.register_tools(made)
-            self._origins = self._origins | {tool.name: (tool.server, tool.remote_name) for tool in new}
+            self._origins = self._origins | {tool.name: tool.id for tool in new}
 
 
 async def _until(happened: Callable[[float], bool], seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""Sessions that are kept: one for all calls of a server, or one for each chat."""
+"""The strategies `shared` and `chat`: one session for all calls of a server, or one for each chat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .session import Session
 
 
 class _Kept:
-    """A session that is kept, with the calls that are running on it."""
+    """A kept session, with the number of calls that use it."""
 
     def __init__(self) -> None:
         self.session: Session | None = None
@@ -28,10 +28,10 @@ class _Kept:
 class KeptSessions:
     """One long-lived session for all calls or, `per_chat`, one for each chat.
 
-    A session that has ended is opened anew by the next call, unless the configuration says
-    not to `reopen` what the server ended; calls that want the same one wait for one opening.
-    It ends after `idle_timeout` without calls, or when it is idle and another is waited for that has no place.
-    After a start that failed none is tried for a while, with growing pauses, whoever calls.
+    The next call reopens a session that has ended, unless `reopen` is false and the server ended it. Calls
+    that need the same session wait for one opening. A session ends after `idle_timeout` without calls, or
+    earlier when it is idle and a call of another chat waits for its place. After a failed start, further
+    starts are delayed with exponential back-off, whichever chat calls.
     """
 
     def __init__(self, pool: SessionPool, *, per_chat: bool) -> None:
@@ -61,7 +61,7 @@ class KeptSessions:
             return
         kept = self._kept.setdefault(None, _Kept())
         if kept.opening.locked() or (kept.session is not None and kept.session.alive):
-            session.close_soon()  # a call has one, or will have it in a moment
+            session.close_soon()  # there is one already, or a call is opening it
             return
         kept.session = session
         if not kept.calls:
@@ -82,7 +82,7 @@ class KeptSessions:
             self._finish(key, kept, session)
 
     def renew(self) -> None:
-        """Kept sessions hold state: they stay, for what they say themselves is current."""
+        """Do nothing: kept sessions hold state, and list their own current tools."""
 
     async def close(self) -> None:
         for kept in self._kept.values():
@@ -91,7 +91,7 @@ class KeptSessions:
         await self._pool.close()
 
     def _begin(self, kept: _Kept) -> None:
-        """Somebody uses it: it is not ended meanwhile."""
+        """Count a use: a session in use does not expire."""
         kept.calls += 1
         if kept.expiry is not None:
             kept.expiry.cancel()
@@ -104,7 +104,7 @@ class KeptSessions:
             self._rest(key, kept)
 
     def _stays(self, session: Session | None) -> bool:
-        """Tell whether no other session may take its place; one that is lost then says why, to each who uses it."""
+        """Return whether the session is to be used. A lost one is if it may not be reopened: it reports the reason."""
         if session is None:
             return False
         return session.alive or (session.lost and not self._pool.config.reopen)
@@ -112,7 +112,7 @@ class KeptSessions:
     async def _open(self, kept: _Kept, seconds: float) -> Session:
         async with kept.opening:
             if not self._stays(kept.session):
-                self._heed_pause()
+                self._check_pause()
                 self._make_room()
                 former, kept.session = kept.session, None
                 if former is not None and not former.busy:
@@ -121,8 +121,8 @@ class KeptSessions:
             assert kept.session is not None
             return kept.session
 
-    def _heed_pause(self) -> None:
-        """Raise `ServerUnavailable` if a start has failed just now."""
+    def _check_pause(self) -> None:
+        """Raise `ServerUnavailable` during the pause after a failed start."""
         error, wait = self._last_error, self._retry_at - asyncio.get_running_loop().time()
         if error is not None and wait > 0:
             cause = error.cause if isinstance(error, ServerUnavailable) else None
@@ -130,7 +130,7 @@ class KeptSessions:
             raise ServerUnavailable(text, server=self._pool.config.name, cause=cause)
 
     async def _restart(self, seconds: float) -> Session:
-        """Open a kept session, and note whether that can be done."""
+        """Open a session, and start or end the pause before further starts."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         try:
@@ -138,7 +138,7 @@ class KeptSessions:
         except AllBusy:
             raise
         except BridgeError as error:
-            if self._retry_at <= begun:  # else another has failed meanwhile, and has counted for both
+            if self._retry_at <= begun:  # else a start that failed meanwhile has set the pause for both
                 self._last_error = error
                 self._retry_at = loop.time() + self._retries.lengthen()
             raise
@@ -146,24 +146,24 @@ class KeptSessions:
         return session
 
     def _started(self) -> None:
-        """The server can be started: no pause is needed any more."""
+        """End the pause: the server can be started."""
         self._retries.reset()
         self._last_error = None
 
     def _make_room(self) -> None:
-        """End the chat session that has rested longest if `max_sessions` leaves no place."""
+        """End the longest idle session if `max_sessions` leaves no place."""
         if not self._pool.has_room():
             self._end_idlest()
 
     def _end_idlest(self) -> None:
-        """End the session that has rested longest, if one rests."""
+        """End the longest idle session, if one is idle."""
         for key, kept in list(self._kept.items()):
             if not kept.calls and kept.session is not None:
                 self._forget(key, kept)
                 return
 
     def _rest(self, key: str | None, kept: _Kept) -> None:
-        """Nobody uses it now: end it at once if it is worn out, else after `idle_timeout`."""
+        """End an unused session, at once if it cannot be used again, else after `idle_timeout`."""
         if not self._stays(kept.session):
             self._forget(key, kept)
             return
@@ -186,6 +186,6 @@ class KeptSessions:
             del self._kept[key]
 
     def _end_when_unused(self, session: Session) -> None:
-        """End a worn-out session that others may still be using, when their calls are done."""
+        """End a replaced session when the calls that still use it have finished."""
         if not session.busy:
             session.close_soon()

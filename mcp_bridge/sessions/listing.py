@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..errors import BridgeError, CallTimeout, RpcError
 from ..text import json_text
@@ -14,7 +14,13 @@ from ..transport.correlation import METHOD_NOT_FOUND
 from .session import Session
 
 MAX_PAGES = 200
-"""Pages of `tools/list` read from one server: a cursor that never ends must not hold us."""
+"""Pages of `tools/list` read from one server, so that an endless chain of cursors ends."""
+
+_MIN_SECONDS = 0.001
+"""Limit of a request when no time is left: it must be positive."""
+
+Cursor = str | float
+"""A `nextCursor` that can be sent back. The specification allows strings only; some servers send numbers."""
 
 
 async def list_tools(
@@ -22,59 +28,83 @@ async def list_tools(
 ) -> Listing:
     """Read all pages of `tools/list` within `seconds` (of the clock `now`).
 
-    `limit` is what the owner has configured, if `seconds` is only what is left of it.
+    `limit` is the configured limit to name in an error, if `seconds` is only what is left of it.
 
-    A server that announces no tools is not asked. If a later page fails, the earlier ones
-    are kept. Raises `BridgeError` if there is not even a first page.
+    Return an empty listing, without a request, if the server announces no tools. If a later page fails, keep
+    the earlier ones. Raises `BridgeError` if the first page fails.
     """
     if session.initialize_result is not None and not session.initialize_result.offers_tools:
         return Listing()
-    entries: list[Any] = []
-    problems: list[str] = []
-    cursor: str | float | None = None
-    seen: set[str | float] = set()
+    pages = _Pages()
+    cursor: Cursor | None = None
     deadline = now() + seconds
-    for page in range(1, MAX_PAGES + 1):
+    while pages.number == 0 or cursor is not None:
+        params = {} if cursor is None else {"cursor": cursor}
         try:
-            params = {} if cursor is None else {"cursor": cursor}
-            result = await session.request("tools/list", params, max(deadline - now(), 0.001))
+            result = await session.request("tools/list", params, max(deadline - now(), _MIN_SECONDS))
         except BridgeError as error:
-            if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND and page == 1:
+            if pages.number > 0:
+                pages.fail(error)
+                break
+            if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND:
                 return Listing()
-            if page == 1:
-                raise _named(error, limit or seconds) from None
-            problems.append(f"page {page} of its tool list failed, the earlier ones are used: {error.message}")
-            break
-        found = result.get("tools")
-        if isinstance(found, Mapping):  # keyed by name
-            found = [{"name": name, **one} for name, one in found.items() if isinstance(one, Mapping)]
-        if isinstance(found, list):
-            entries += found
-        else:
-            problems.append("its tool list holds no array of tools")
-        cursor = result.get("nextCursor")
+            raise _with_limit(error, limit or seconds) from None
+        cursor = pages.add(result)
+    listing = parse_tools(session.server, pages.entries[:MAX_TOOLS])
+    return Listing(listing.tools, (*pages.problems, *listing.problems))
+
+
+class _Pages:
+    """The pages of one tool list, as far as they have been read."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.entries: list[Any] = []
+        self.problems: list[str] = []
+        self._cursors: set[Cursor] = set()
+
+    def add(self, result: Mapping[str, Any]) -> Cursor | None:
+        """Add a page and return the cursor of the next one, None if this one is the last to be read."""
+        self.number += 1
+        self.entries += self._page(result.get("tools"))
+        return self._next_cursor(result.get("nextCursor"))
+
+    def fail(self, error: BridgeError) -> None:
+        """Note that the next page could not be read."""
+        self.problems.append(
+            f"page {self.number + 1} of its tool list failed, the earlier ones are used: {error.message}"
+        )
+
+    def _page(self, tools: object) -> list[Any]:
+        if isinstance(tools, Mapping):  # keyed by name
+            return [{"name": name, **one} for name, one in tools.items() if isinstance(one, Mapping)]
+        if isinstance(tools, list):
+            return tools
+        self.problems.append("its tool list contains no array of tools")
+        return []
+
+    def _next_cursor(self, cursor: object) -> Cursor | None:
         if cursor in (None, "", [], {}) or cursor is False:
-            break
+            return None
         if not _is_cursor(cursor):
             shown = truncate(clean_label(json_text.dumps(cursor)), 80)
-            problems.append(f"page {page} of its tool list names the next one in no usable way: {shown}")
-            break
-        if cursor in seen or len(entries) > MAX_TOOLS or page == MAX_PAGES:
-            problems.append(f"its tool list does not end; the first {len(entries)} tools are used")
-            break
-        seen.add(cursor)
-    listing = parse_tools(session.server, entries[:MAX_TOOLS])
-    return Listing(listing.tools, (*problems, *listing.problems))
+            self.problems.append(f"page {self.number} of its tool list has an unusable nextCursor: {shown}")
+            return None
+        if cursor in self._cursors or len(self.entries) > MAX_TOOLS or self.number == MAX_PAGES:
+            self.problems.append(f"its tool list does not end; the first {len(self.entries)} tools are used")
+            return None
+        self._cursors.add(cursor)
+        return cursor
 
 
-def _is_cursor(value: object) -> bool:
-    """Tell whether it can be sent back as it is; by the specification it is a text."""
+def _is_cursor(value: object) -> TypeGuard[Cursor]:
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
-def _named(error: BridgeError, seconds: float) -> BridgeError:
+def _with_limit(error: BridgeError, seconds: float) -> BridgeError:
+    """Return a timeout with the configured limit in place of what was left of it; other errors unchanged."""
     if isinstance(error, CallTimeout):
         text = f"no answer to tools/list within {round(seconds, 1):g} s (connect_timeout)"
         return CallTimeout(text, server=error.server)

@@ -1,11 +1,9 @@
-"""All live sessions of one server, and how many of them may be spares."""
+"""All live sessions of one server, and how many there may be."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections import deque
 from collections.abc import Callable
 
 from ..aio import wait_for_event
@@ -18,39 +16,16 @@ logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 8.0
 """How long all sessions of a server may take to end; each takes 5 s at the most."""
-
-
 BUSY_SECONDS = 5.0
-"""When something for which no session was free, and nobody waits, is tried again."""
+"""Pause before a listing for which no session was free is tried again."""
 
 
 class AllBusy(ServerUnavailable):
-    """Every session that the owner allows is in use: nothing is wrong with the server."""
-
-
-class SpareBudget:
-    """How many spares all servers of a bridge may keep together; a newer one ousts the oldest."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._spares: deque[Session] = deque()
-
-    def add(self, spare: Session, *, oust: bool) -> bool:
-        """Count a spare; tell whether there is room for it, made by ending an older one if allowed."""
-        if len(self._spares) >= self.limit:
-            if not oust or not self.limit:
-                return False
-            self._spares.popleft().close_soon()
-        self._spares.append(spare)
-        return True
-
-    def remove(self, spare: Session) -> None:
-        with contextlib.suppress(ValueError):
-            self._spares.remove(spare)
+    """All `max_sessions` sessions are in use. Nothing is wrong with the server."""
 
 
 class SessionPool:
-    """Opens the sessions of one server, counts them, and waits for each to end."""
+    """Opens the sessions of one server, counts them, and waits for their end."""
 
     def __init__(self, config: ServerConfig, connect: Callable[[], Session]) -> None:
         self.config = config
@@ -59,12 +34,12 @@ class SessionPool:
         self._freed = asyncio.Event()
         self._closed = False
         self.waiting = 0
-        """How many callers wait for a place now: spares must not take it from them."""
+        """How many callers wait for a place: spares must not take it from them."""
 
     async def open(self, seconds: float, first: ToolRequest | None = None) -> Session:
-        """Return a new session when its handshake is done; the call that it is opened for may be on its way then.
+        """Return a new session when it is initialized; the call `first` may have been sent by then.
 
-        Waits for a place under `max_sessions`. Raises `ServerUnavailable`, `AllBusy` if none becomes free.
+        Waits for a place under `max_sessions`. Raises `ServerUnavailable`, `AllBusy` if no place becomes free.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
@@ -94,8 +69,8 @@ class SessionPool:
         return len(self._live) < self.config.max_sessions and not self._closed
 
     def wants_room(self) -> bool:
-        """Tell whether more callers wait for a place than there are free ones, or sessions about to give one up."""
-        free = self.config.max_sessions - len(self._live)  # one that was told of it may not have taken it yet
+        """Tell whether more callers wait for a place than places are free or about to become free."""
+        free = self.config.max_sessions - len(self._live)  # some callers may have been woken for it
         return self.waiting > free + sum(session.closing or session.lost for session in self._live)
 
     async def close(self) -> None:

@@ -24,7 +24,7 @@ from ..transport.filter import MessageFilter
 from ..transport.http.failure import root_cause
 from ..transport.route import ChannelOpener, Route, leads_elsewhere
 from .dispatcher import Dispatcher
-from .error_answers import refusal
+from .error_answers import initialize_failure
 from .initialize import InitializeResult, initialize, let_roots_arrive
 from .readiness import Readiness
 from .requests import Requests, ToolRequest
@@ -239,7 +239,7 @@ class Session:
             text = self._redact(error.message)
             return ServerUnavailable(text, server=self.server, retry=error.retry, cause=error.cause)
         except RpcError as error:
-            return refusal(requests.interpret(error))
+            return initialize_failure(requests.interpret(error))
         except ConnectionError:
             return await requests.loss(ServerUnavailable)
         return None

@@ -1,4 +1,4 @@
-"""How calls to one server get their sessions."""
+"""The interface of a session strategy: which session a call gets."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .session import Session
 
 
 class Sessions(Protocol):
-    """How calls to one server get their sessions."""
+    """Lends the sessions of one server."""
 
     def lease(self, call: ToolRequest, chat: str | None, seconds: float) -> AbstractAsyncContextManager[Session]:
         """Lend a session for one call, opened within `seconds`. Raises `ServerUnavailable`."""
 
     def offer(self, session: Session) -> None:
-        """Take in a session that no call has used, or end it where none is wanted."""
+        """Keep a session that no call has used, or end it."""
 
     def for_listing(self) -> AbstractContextManager[Session | None]:
-        """Lend the session that must be asked for the tools, None if a new one is to be."""
+        """Lend the session on which tools must be listed, None if that is to be a new one."""
 
     def renew(self) -> None:
         """Let no further call begin on a session that is open now."""

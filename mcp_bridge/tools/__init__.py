@@ -1,1 +1,1 @@
-"""Tools as values: parsed, named, shown to a model, called with repaired arguments, their results as text. Pure."""
+"""Tools as values: parsed, named and shown to a model; arguments repaired, results converted to text. Pure."""

@@ -18,7 +18,7 @@ from ..text.json_values import MAX_DEPTH
 
 Kind = Literal["text", "image", "audio", "resource", "resource_link"]
 """The types of block of the protocol (schema 2025-11-25, `ContentBlock`)."""
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_KINDS: Final[Mapping[str, Kind]] = {kind: kind for kind in get_args(Kind)}
 BASE64_CHARS: Final = 1000
 """Base64 text of at least this length in structured content is not shown to a model."""
 _BASE64 = re.compile(
@@ -63,7 +63,7 @@ def standard_block(block: Any) -> Any:
 
 
 def _known_kind(name: object) -> Kind | None:
-    return next((kind for kind in KINDS if kind == name), None)
+    return _KINDS.get(name) if isinstance(name, str) else None
 
 
 def _protocol_block(kind: Kind, block: Mapping[str, Any]) -> Mapping[str, Any]:

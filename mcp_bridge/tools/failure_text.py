@@ -1,4 +1,4 @@
-"""What a model is told when a call fails: what, where, and what to try."""
+"""Texts for a model about failed calls: what failed, on which server, and what to try."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHER_ADVICE = "Answer without this tool."
 
 
 def failure_text(error: BridgeError, server: str | None = None, tool: str | None = None) -> str:
-    """Return the text for a call that could not be made; it names the server if there is one, and its tool."""
+    """Return the text for a call without a result, naming its server and tool if they are given."""
     text = error.message
     if server is not None and f"'{server}'" not in text:
         text = f"MCP server '{server}': {text}" if tool is None else f"tool '{tool}' of MCP server '{server}': {text}"
@@ -26,7 +26,7 @@ def failure_text(error: BridgeError, server: str | None = None, tool: str | None
 
 
 def result_text(result: ToolResult, server: str, tool: str) -> str:
-    """Return the text of a result; a failure is marked as one, and by whom."""
+    """Return the text of a result; that of a failure begins with the tool and the server that reported it."""
     if not result.is_error:
         return result.text
     return f"Tool '{tool}' of MCP server '{server}' reported an error: {result.text}"

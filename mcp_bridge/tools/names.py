@@ -1,9 +1,8 @@
 """Public tool names: legal for every model API, unique, and stable.
 
-`mcp_<server>_<tool>` with everything outside `[A-Za-z0-9_]` replaced by `_`. A short
-hash of the original is appended only where the plain name is too long, would clash
-(then to every member of the clash, so that the result does not depend on order), or
-where server or tool has no ASCII letter or digit left to be told apart by.
+`mcp_<server>_<tool>` with everything outside `[A-Za-z0-9_]` replaced by `_`. A short hash of the original is
+appended only where the plain name is too long, would clash (then to every member of the clash, so that the
+result does not depend on order), or where server or tool has no ASCII letter or digit left to identify it.
 """
 
 from __future__ import annotations
@@ -11,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 PREFIX = "mcp"
 MAX_NAME = 64
-"""Longest function name that the model APIs take, in characters."""
+"""Longest function name that the model APIs accept, in characters."""
 _HASH_SIZES = (8, 16, 32)
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 _ILLEGAL_IN_PREFIX = re.compile(r"[^A-Za-z0-9_-]")
@@ -24,16 +24,22 @@ _BEGINNING = re.compile(r"[A-Za-z]")
 _ALNUM = re.compile(r"[A-Za-z0-9]")
 
 
-class Named(Protocol):
-    """Anything that says which tool of which server it is."""
+@dataclass(frozen=True)
+class ToolId:
+    """The configured name of a server, and the server's own name of one of its tools."""
+
+    server: str
+    remote_name: str
+
+
+class Identified(Protocol):
+    """Anything that belongs to one tool of one server."""
 
     @property
-    def server(self) -> str: ...
-    @property
-    def remote_name(self) -> str: ...
+    def id(self) -> ToolId: ...
 
 
-T = TypeVar("T", bound=Named)
+T = TypeVar("T", bound=Identified)
 
 
 def sanitize(text: str) -> str:
@@ -42,12 +48,12 @@ def sanitize(text: str) -> str:
 
 
 def server_prefix(server: str) -> str:
-    """Return what the names of a server's tools begin with: `mcp_<server>_`."""
+    """Return the beginning of the names of a server's tools: `mcp_<server>_`."""
     return f"{PREFIX}_{sanitize(server)}_"
 
 
 def plain_name(server: str, tool: str, prefix: str | None = None) -> str:
-    """Return the name that a tool has when nothing stands against it."""
+    """Return the name of a tool that needs no hash."""
     if prefix is None:
         return server_prefix(server) + sanitize(tool)
     name = _ILLEGAL_IN_PREFIX.sub("_", prefix) + sanitize(tool)
@@ -55,25 +61,24 @@ def plain_name(server: str, tool: str, prefix: str | None = None) -> str:
 
 
 def assign_names(tools: Iterable[T], *, prefix: str | None = None) -> dict[str, T]:
-    """Return `{public name: tool}`, whatever the order of the tools.
+    """Return `{public name: tool}`; the names do not depend on the order of the tools.
 
-    Of several tools with the same server and remote name the first is kept. A `prefix` that
-    somebody has chosen takes the place of `mcp_<server>_`.
+    Of several tools with the same id the first is kept. A `prefix` replaces `mcp_<server>_`.
     """
-    unique: dict[tuple[str, str], T] = {}
+    unique: dict[ToolId, T] = {}
     for tool in tools:
-        unique.setdefault((tool.server, tool.remote_name), tool)
-    plain = {key: plain_name(*key, prefix) for key in unique}
-    sizes = {key: _first_size(plain[key], key if prefix is None else key[1:]) for key in unique}
+        unique.setdefault(tool.id, tool)
+    plain = {one: plain_name(one.server, one.remote_name, prefix) for one in unique}
+    sizes = {one: _first_size(plain[one], one, shows_server=prefix is None) for one in unique}
     while clashes := _clashes(plain, sizes):
-        for key in clashes:
-            sizes[key] = _next_size(sizes[key])
-    return {_name(plain[key], key, sizes[key]): tool for key, tool in unique.items()}
+        for one in clashes:
+            sizes[one] = _next_size(sizes[one])
+    return {_name(plain[one], one, sizes[one]): tool for one, tool in unique.items()}
 
 
-def _first_size(plain: str, parts: tuple[str, ...]) -> int:
-    """Return how many characters of hash a name needs by itself; `parts` must be legible in it."""
-    legible = all(_ALNUM.search(part) for part in parts)
+def _first_size(plain: str, tool: ToolId, *, shows_server: bool) -> int:
+    """Return how many characters of hash a name needs even if it does not clash."""
+    legible = _ALNUM.search(tool.remote_name) and (not shows_server or _ALNUM.search(tool.server))
     return 0 if legible and len(plain) <= MAX_NAME else _HASH_SIZES[0]
 
 
@@ -81,27 +86,27 @@ def _next_size(size: int) -> int:
     return next(longer for longer in (*_HASH_SIZES, size + 8) if longer > size)
 
 
-def _clashes(plain: dict[tuple[str, str], str], sizes: dict[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """Return the tools that share a name and can still be told apart by a longer hash.
+def _clashes(plain: Mapping[ToolId, str], sizes: Mapping[ToolId, int]) -> list[ToolId]:
+    """Return the tools that share a name and need a longer hash.
 
-    A plain name gives way before a hashed one does, so a tool that is named like the
-    hashed form of another cannot push that other one about.
+    Of those with the same name only the ones with the shortest hash: a tool whose plain name equals the
+    hashed name of another must not change that other name.
     """
-    holders: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for key, size in sizes.items():
-        holders[_name(plain[key], key, size)].append(key)
-    clashing: list[tuple[str, str]] = []
-    for keys in holders.values():
-        if len(keys) > 1:
-            least = min(sizes[key] for key in keys)
-            clashing += [key for key in keys if sizes[key] == least]
+    holders: dict[str, list[ToolId]] = defaultdict(list)
+    for tool, size in sizes.items():
+        holders[_name(plain[tool], tool, size)].append(tool)
+    clashing: list[ToolId] = []
+    for tools in holders.values():
+        if len(tools) > 1:
+            least = min(sizes[tool] for tool in tools)
+            clashing += [tool for tool in tools if sizes[tool] == least]
     return clashing
 
 
-def _name(plain: str, key: tuple[str, str], size: int) -> str:
+def _name(plain: str, tool: ToolId, size: int) -> str:
+    """Return the plain name, cut to make room for `size` characters of the hash of its tool."""
     if not size:
         return plain
-    server, tool = key
-    original = f"{len(server)}:{server}:{tool}".encode("utf-8", "surrogatepass")
+    original = f"{len(tool.server)}:{tool.server}:{tool.remote_name}".encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(original).hexdigest()[:size]
     return f"{plain[: MAX_NAME - size - 1].rstrip('_')}_{digest}"

@@ -1,4 +1,4 @@
-"""What a server offers: its tool list, parsed tool by tool, and what the model is shown of it."""
+"""The tools of a server as it lists them, and as a model is shown them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from ..text import json_text
 from ..text.cleaning import clean_label, truncate
 from ..text.redaction import masked_value
 from .arguments.repair import repair_arguments
-from .names import plain_name
+from .names import ToolId, plain_name
 from .schema.shown import ShownSchema, UnusableSchema, show
 
 logger = logging.getLogger(__name__)
 MAX_TOOLS = 5_000
+"""Tools taken from one server."""
 MAX_REMOTE_NAME = 1_000
 """Longest tool name taken from a server, in characters."""
 
 
 @dataclass(frozen=True)
 class RemoteTool:
-    """A tool as its server describes it: JSON values, checked only so far that it can be kept."""
+    """A tool as its server describes it, in JSON values; only its name has been checked."""
 
     server: str
     remote_name: str
@@ -30,8 +31,12 @@ class RemoteTool:
     input_schema: Any = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def id(self) -> ToolId:
+        return ToolId(self.server, self.remote_name)
+
     def to_json(self) -> dict[str, Any]:
-        """Return what `parse_tool` takes back."""
+        """Return the tool in the form that `parse_tool` reads."""
         return {
             "name": self.remote_name,
             "description": self.description,
@@ -42,7 +47,7 @@ class RemoteTool:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as the model sees it. `input_schema` is exactly what a model API is given."""
+    """A tool as a model is shown it. `input_schema` is exactly what the model API receives."""
 
     name: str
     server: str
@@ -54,30 +59,34 @@ class Tool:
     _shown: ShownSchema = field(repr=False, compare=False)
 
     @property
+    def id(self) -> ToolId:
+        return ToolId(self.server, self.remote_name)
+
+    @property
     def inputSchema(self) -> dict[str, Any]:
-        """`input_schema` under the protocol's own name, by which other programs know it."""
+        """`input_schema` under its name in the protocol, which other programs use."""
         return self.input_schema
 
     @property
     def schema_warnings(self) -> tuple[str, ...]:
-        """What its owner should know of how the shown schema differs from the server's own."""
+        """How the shown schema differs from the server's own, for the owner."""
         return self._shown.warnings
 
     def arguments_for_server(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a model's arguments under the server's own names, repaired by its own schema."""
+        """Return a model's arguments under the server's parameter names, repaired by the server's schema."""
         return repair_arguments(self._shown.restore(arguments), self._remote.input_schema)
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The tools of a server; `problems` tells the owner, a line each, what could not be used."""
+    """The tools of a server; `problems` tells the owner what could not be used, one line each."""
 
     tools: tuple[RemoteTool, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def masked(listing: Listing, redact: Callable[[str], str]) -> Listing:
-    """Return a listing without secrets of the configuration that a server has put into it."""
+    """Return a listing with secrets of the configuration masked; servers repeat them in descriptions."""
     tools = []
     for tool in listing.tools:
         shown = [tool.description, tool.input_schema, tool.annotations]
@@ -89,7 +98,7 @@ def masked(listing: Listing, redact: Callable[[str], str]) -> Listing:
 
 
 def parse_tools(server: str, entries: list[Any]) -> Listing:
-    """Return the usable tools of a list; each broken entry costs only itself."""
+    """Return the usable tools of a list; a broken entry does not affect the others."""
     tools: dict[str, RemoteTool] = {}
     problems: list[str] = []
     for index, entry in enumerate(entries):
@@ -107,7 +116,7 @@ def parse_tools(server: str, entries: list[Any]) -> Listing:
 
 
 def parse_tool(server: str, entry: Any) -> RemoteTool:
-    """Return one tool of a list. Raises `ValueError` if it has no usable name."""
+    """Return one entry of a tool list. Raises `ValueError` if it has no usable name."""
     if not isinstance(entry, Mapping):
         raise ValueError(f"it is {type(entry).__name__}, not an object")
     name = entry.get("name")
@@ -117,19 +126,22 @@ def parse_tool(server: str, entry: Any) -> RemoteTool:
         raise ValueError(f"its name has {len(name)} characters")
     output = entry.get("outputSchema")
     if output is not None and not (isinstance(output, Mapping) and output.get("type") == "object"):
-        # It only describes answers, which are taken as they come.
+        # No loss: it only describes results, and they are not validated.
         logger.debug("ignored the outputSchema of tool '%s' of '%s'", truncate(clean_label(name), 80), server)
     annotations = entry.get("annotations")
     annotations = annotations if isinstance(annotations, Mapping) else {}
-    words = [entry.get("description"), entry.get("title"), annotations.get("title")]
-    description = next((word for word in words if isinstance(word, str) and clean_label(word)), "")
     return RemoteTool(
         server=server,
         remote_name=name,
-        description=description,
+        description=_description(entry.get("description"), entry.get("title"), annotations.get("title")),
         input_schema=json_text.plain(entry.get("inputSchema")),
         annotations=json_text.plain(annotations),
     )
+
+
+def _description(*candidates: object) -> str:
+    """Return the first text with visible content."""
+    return next((text for text in candidates if isinstance(text, str) and clean_label(text)), "")
 
 
 def present(
@@ -139,7 +151,10 @@ def present(
     profile: Literal["default", "strict"] = "default",
     max_description_chars: int = 1024,
 ) -> Tool | None:
-    """Return a tool as the model sees it, None if no model API would accept its schema."""
+    """Return a tool as a model is shown it, None if no model API would accept its schema.
+
+    Descriptions are cut to `max_description_chars` characters.
+    """
     try:
         shown = show(remote.input_schema, profile=profile, max_description_chars=max_description_chars)
     except UnusableSchema as error:
@@ -164,7 +179,7 @@ def _label(remote: RemoteTool) -> str:
 
 
 def _describe(name: str, remote: RemoteTool, limit: int) -> str:
-    """Say which server it is, what the tool is really called, and what the server says of it."""
+    """Return the server's description after the names of the server and, where it differs, of the tool."""
     parts = [f"[MCP:{clean_label(remote.server)}]"]
     label = _label(remote)
     if name != plain_name(remote.server, remote.remote_name) or not name.endswith(f"_{label}"):

@@ -188,6 +188,7 @@ async def test_any_task_may_close_and_nothing_is_left(write_config: Write, caplo
     assert "asynchronous generator" not in caplog.text
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("mode", ["ignore_eof", "ignore_stdin_close", "wrapper", "grandchild", "busy_loop", "stopped"])
 async def test_stubborn_servers_and_their_helpers_end_with_the_bridge(
     write_config: Write, tmp_path: Path, mode: str
@@ -200,6 +201,7 @@ async def test_stubborn_servers_and_their_helpers_end_with_the_bridge(
     assert not [line for line in started if alive(json.loads(line)["pid"])]  # at once, not soon
 
 
+@pytest.mark.process
 async def test_secrets_of_the_configuration_are_in_no_error_and_no_log(
     write_config: Write, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,7 +24,7 @@ from mcp_bridge import (
     ToolResult,
     load_config,
 )
-from mcp_bridge.calls.ledger import KEPT_CALLS, CallRecord, CallStats
+from mcp_bridge.calls.call_stats import KEPT_CALLS, CallRecord, CallStats
 from mcp_bridge.calls.stages import RateLimiter
 from mcp_bridge.config.server_config import Rate, RateLimits, ServerConfig
 from mcp_bridge.errors import RateLimited
@@ -97,7 +97,7 @@ class TestRates:
             assert "MCP server 's' takes no more than 1 calls within 3600 s by one user" in failure_text(refusal.value)
             assert "try again after that time" in failure_text(refusal.value)
             assert bridge.status()[0].calls == 1
-            assert bridge.ledger.server("s").denied == 1
+            assert bridge.call_stats.server("s").denied == 1
 
 
 class TestConsent:
@@ -224,9 +224,9 @@ class TestTrace:
             task.cancel()
             await asyncio.wait({task})
             await bridge.call("mcp_c_echo", "[broken")
-            outcomes = [record.outcome for record in bridge.ledger.recent()]
+            outcomes = [record.outcome for record in bridge.call_stats.recent()]
             assert outcomes == ["tool_error", "cancelled", "unavailable", "timeout"]
-            assert [bridge.ledger.server(name).failures for name in "hdc"] == [1, 1, 2]
+            assert [bridge.call_stats.server(name).failures for name in "hdc"] == [1, 1, 2]
 
     async def test_a_span_is_recorded_where_opentelemetry_is_installed(self, write_config: Write) -> None:
         sdk = pytest.importorskip("opentelemetry.sdk.trace", reason="needs the package opentelemetry-sdk")
@@ -255,44 +255,44 @@ class TestTrace:
 class TestLedger:
     @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["ok", "timeout", "denied"]), st.floats(0, 9))))
     def test_counts_agree_with_the_calls_however_many_there_were(self, calls: list[tuple[str, Any, float]]) -> None:
-        ledger = CallStats()
+        stats = CallStats()
         for server, outcome, seconds in calls:
-            ledger.add(CallRecord(0.0, server, "t", Caller(), seconds, outcome))
+            stats.add(CallRecord(0.0, server, "t", Caller(), seconds, outcome))
         for server in "ab":
             own = [(outcome, seconds) for name, outcome, seconds in calls if name == server]
-            figures = ledger.server(server)
+            figures = stats.server(server)
             assert figures.calls == sum(outcome != "denied" for outcome, _ in own)
             assert figures.failures == sum(outcome == "timeout" for outcome, _ in own)
             assert figures.denied == sum(outcome == "denied" for outcome, _ in own)
             assert (figures.median_seconds is None) == (not any(outcome == "ok" for outcome, _ in own))
-        assert len(ledger.recent()) == min(len(calls), KEPT_CALLS)
+        assert len(stats.recent()) == min(len(calls), KEPT_CALLS)
 
     def test_calls_are_counted_by_the_hour(self) -> None:
-        ledger = CallStats()
+        stats = CallStats()
         for hour in (0, 0, 1, 5, 1000):
-            ledger.add(CallRecord(hour * 3600 + 10.0, "s", "t", Caller(), 0.0, "ok"))
-        hours = ledger.per_hour(1000 * 3600 + 20.0, 3)
+            stats.add(CallRecord(hour * 3600 + 10.0, "s", "t", Caller(), 0.0, "ok"))
+        hours = stats.per_hour(1000 * 3600 + 20.0, 3)
         assert hours == [(998 * 3600.0, 0), (999 * 3600.0, 0), (1000 * 3600.0, 1)]
-        assert ledger.per_hour(5 * 3600.0, 6)[0] == (0.0, 0)  # long ago: forgotten
+        assert stats.per_hour(5 * 3600.0, 6)[0] == (0.0, 0)  # long ago: forgotten
 
     @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["ok", "timeout", "denied"]), st.floats(0, 9))))
     def test_counts_survive_a_reload_of_the_host(self, calls: list[tuple[str, Any, float]]) -> None:
-        ledger = CallStats()
+        stats = CallStats()
         for server, outcome, seconds in calls:
-            ledger.add(CallRecord(7200.0, server, "t", Caller("qq:group:1", "qq:1"), seconds, outcome, error="why"))
-        text = json.dumps(ledger.to_json())
+            stats.add(CallRecord(7200.0, server, "t", Caller("qq:group:1", "qq:1"), seconds, outcome, error="why"))
+        text = json.dumps(stats.to_json())
         assert "qq:" not in text
         other = CallStats()
         other.restore(json.loads(text))
         for server in "ab":
-            assert other.server(server) == ledger.server(server)
-            assert other.tool(server, "t") == ledger.tool(server, "t")
-        assert other.per_hour(7200.0) == ledger.per_hour(7200.0)
+            assert other.server(server) == stats.server(server)
+            assert other.tool(server, "t") == stats.tool(server, "t")
+        assert other.per_hour(7200.0) == stats.per_hour(7200.0)
 
     @pytest.mark.parametrize("stored", [{}, {"tools": [[1]], "servers": [], "hours": []}, {"tools": 5}])
     def test_what_was_not_stored_by_us_changes_nothing(self, stored: dict[str, Any]) -> None:
-        ledger = CallStats()
-        ledger.add(CallRecord(0.0, "s", "t", Caller(), 1.0, "ok"))
+        stats = CallStats()
+        stats.add(CallRecord(0.0, "s", "t", Caller(), 1.0, "ok"))
         with pytest.raises((TypeError, ValueError, KeyError)):
-            ledger.restore(stored)
-        assert ledger.server("s").calls == 1
+            stats.restore(stored)
+        assert stats.server("s").calls == 1

@@ -15,6 +15,8 @@ from tests.support.places import ROOT
 from tests.support.raw_model import Json, RawModel, Turn, raw_model, saying
 from tests.support.server_log import ServerLog
 
+pytestmark = pytest.mark.process
+
 
 def chat(
     model: RawModel, config: Path, text: str | None = "hello", *more: str, typed: str = ""

@@ -12,6 +12,8 @@ from tests.support.command_line import document, run
 from tests.support.entries import Write, odd
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.process
+
 DEMO = str(ROOT / "examples" / "demo.toml")
 
 

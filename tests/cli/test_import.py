@@ -174,6 +174,7 @@ def test_a_config_that_is_not_there_is_made(tmp_path: Path) -> None:
         assert stat.S_IMODE(config.stat().st_mode) == 0o600
 
 
+@pytest.mark.process
 def test_what_cannot_work_is_not_written_and_the_reason_told(tmp_path: Path) -> None:
     servers = {
         "table": "npx x",
@@ -210,6 +211,7 @@ def test_what_cannot_work_is_not_written_and_the_reason_told(tmp_path: Path) -> 
     }
 
 
+@pytest.mark.process
 def test_people_see_a_table_and_no_secret(tmp_path: Path) -> None:
     source = put(tmp_path, CHERRY_STUDIO)
     (tmp_path / "config.toml").touch()
@@ -223,6 +225,7 @@ def test_people_see_a_table_and_no_secret(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout.count("skipped")) == (0, 3)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("source_text", "own", "file", "said"),
     [

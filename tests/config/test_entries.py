@@ -27,6 +27,7 @@ async def reported(bridge: Bridge, server: str, tool: str) -> object:
     return json.loads((await bridge.call(f"mcp_{server}_{tool}")).text)
 
 
+@pytest.mark.process
 async def test_path_and_home_are_still_there_when_an_env_table_is_given(
     write_config: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,6 +48,7 @@ async def test_path_and_home_are_still_there_when_an_env_table_is_given(
     assert seen["none"]["TZ"] == "Asia/Shanghai"
 
 
+@pytest.mark.process
 async def test_numbers_and_booleans_in_an_env_table_reach_the_server_as_text(
     write_config: Write, tmp_path: Path
 ) -> None:
@@ -66,6 +68,7 @@ async def test_numbers_and_booleans_in_an_env_table_reach_the_server_as_text(
     assert log.starts() == 0
 
 
+@pytest.mark.process
 async def test_a_reference_to_a_variable_reaches_the_server_as_its_value(
     write_config: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +106,7 @@ async def test_an_unset_token_in_a_header_fails_one_server_and_sends_nothing(wri
                 await asyncio.to_thread(listener.accept)
 
 
+@pytest.mark.process
 async def test_a_token_from_the_environment_is_sent_and_is_in_no_log_line(
     write_config: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -136,6 +140,7 @@ async def test_the_servers_are_there_although_an_editor_wrote_a_byte_order_mark(
     assert file.read_bytes() == broken
 
 
+@pytest.mark.process
 async def test_a_windows_path_in_single_quotes_reaches_the_process_unchanged(write_config: Write) -> None:
     path = r"C:\Users\me\new\srv.exe"
     text = odd("a", "env_report").replace('"env_report"', f"\"env_report\", '{path}'")
@@ -191,6 +196,7 @@ async def test_the_good_server_is_usable_while_a_slow_one_is_still_starting(
     assert max(asked[:3]) - min(asked[:3]) < 6  # the last was asked before the first had answered
 
 
+@pytest.mark.process
 async def test_every_word_of_args_arrives_as_one_word(write_config: Write) -> None:
     words = [
         "-y",
@@ -226,6 +232,7 @@ def test_npx_is_resolved_with_the_path_of_the_server_and_not_of_the_bot() -> Non
     assert asked == ["D:\\node"]
 
 
+@pytest.mark.process
 async def test_plain_http_stays_plain_and_a_refused_connection_is_called_that(
     write_config: Write, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ async def test_a_script_that_is_not_executable_is_named(write_config: Write, tmp
     assert "server.sh" in said["a"]
 
 
+@pytest.mark.process
 async def test_a_program_of_another_machine_is_a_reason_and_no_crash(write_config: Write, tmp_path: Path) -> None:
     program = tmp_path / "arm-server"
     program.write_bytes(b"\x7fELF\x02\x01\x01" + b"\0" * 60)
@@ -67,6 +68,7 @@ async def test_a_variable_that_is_not_set_is_named_wherever_it_stands(
     assert "${NOPE_VAR}" not in said["a"]
 
 
+@pytest.mark.process
 async def test_a_server_runs_in_the_folder_of_the_file_that_names_it(
     write_config: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +83,7 @@ async def test_a_server_runs_in_the_folder_of_the_file_that_names_it(
     assert found == [str(tmp_path), str(tmp_path / "sub"), str(tmp_path / "home" / "data")]
 
 
+@pytest.mark.process
 async def test_numbers_and_booleans_among_the_arguments_arrive_as_words(write_config: Write) -> None:
     text = odd("a", "env_report").replace('"env_report"', '"env_report", "--port", 8080, true, 0.5')
     async with Bridge(load_config(write_config(text))) as bridge:
@@ -88,6 +91,7 @@ async def test_numbers_and_booleans_among_the_arguments_arrive_as_words(write_co
     assert argv[2:] == ["--port", "8080", "true", "0.5"]
 
 
+@pytest.mark.process
 async def test_a_file_of_another_program_saved_with_a_byte_order_mark_works(tmp_path: Path) -> None:
     file = tmp_path / "claude_desktop_config.json"
     entry = {"command": sys.executable, "args": [str(ODD_SERVER), "env_report"], "env": {"N": 5}, "type": "stdio"}
@@ -96,6 +100,7 @@ async def test_a_file_of_another_program_saved_with_a_byte_order_mark_works(tmp_
         assert json.loads((await bridge.call("mcp_a_env")).text)["N"] == "5"
 
 
+@pytest.mark.process
 async def test_two_entries_of_the_same_program_keep_their_environments_apart(write_config: Write) -> None:
     entries = odd("a", "env_report", more='env = { WHO = "a" }') + odd("b", "env_report", more='env = { ONLY_B = "1" }')
     async with Bridge(load_config(write_config(entries))) as bridge:

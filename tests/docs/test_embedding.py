@@ -19,6 +19,7 @@ def test_each_of_the_five_shapes_has_its_code() -> None:
     assert len(SHAPES) == 5
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_code_of_a_shape_adds_five_and_three(shape: str) -> None:
     done = subprocess.run(

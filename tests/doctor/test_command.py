@@ -14,7 +14,7 @@ from tests.support.entries import Write, odd
 from tests.support.examining import nowhere
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 BOM = "\ufeff"
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.entries import Write, odd
 from tests.support.examining import LANGUAGES, Broken, entry, failing_step, nowhere
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 WAITS = "http://0.0.0.0:8000"
 LISTENS = f"import time; print('Listening on {WAITS}', flush=True); time.sleep(60)"
 

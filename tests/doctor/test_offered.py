@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("no_children_left")
 HEALTHY = ["config", "variables", "program", "start", "handshake", "tools", "names", "schemas", "ping"]
 
 
+@pytest.mark.process
 async def test_a_healthy_server_passes_every_step_in_both_languages(write_config: Write, data_dir: Path) -> None:
     entries = '[mcp.servers.calculator]\ncommand = "${PYTHON}"\nargs = ["{calculator}"]\n'
     (found,) = await examine(write_config(entries), "en", data_dir)
@@ -41,6 +42,7 @@ async def test_a_healthy_server_passes_every_step_in_both_languages(write_config
     assert {step.step: step.detail for step in found.steps}["tools"].startswith("5 个")
 
 
+@pytest.mark.process
 async def test_a_healthy_remote_server_passes_every_step(write_config: Write, tmp_path: Path, data_dir: Path) -> None:
     with remote(tmp_path) as server:
         (found,) = await examine(write_config(at(server.origin + "/mcp")), "en", data_dir)

@@ -16,6 +16,7 @@ from tests.support.examining import LANGUAGES, entry, examine, failing_step, now
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.name == "nt", reason="the launcher is a shell script")
 @pytest.mark.parametrize(
     ("script", "cause", "fix"),
@@ -54,6 +55,7 @@ async def test_a_launcher_that_fails_is_no_server_that_fails(
         assert (step.step, cause[index] in step.detail, fix[index] in step.hint) == ("start", True, True), step
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.name == "nt", reason="has no execute permission")
 async def test_a_program_of_another_machine_cannot_be_started(
     write_config: Write, tmp_path: Path, data_dir: Path

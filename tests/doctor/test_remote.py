@@ -18,7 +18,7 @@ from tests.support.entries import Write
 from tests.support.examining import LANGUAGES, examine, failing_step
 from tests.support.remote import at, remote
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 REMOTE: dict[str, tuple[tuple[str, ...], str, dict[str, Any], str, tuple[str, str], tuple[str, str]]] = {
@@ -129,7 +129,7 @@ async def test_a_broken_remote_server_is_told_cause_and_fix(
         (
             "http://server.invalid/mcp",
             {"HTTP_PROXY": "http://me:s3cr3t-pw@127.0.0.1:9"},
-            ("the proxy http://127.0.0.1:9 on the way to http://server.invalid/mcp refuses", "代理有问题"),
+            ("proxy http://127.0.0.1:9, used for http://server.invalid/mcp, refuses", "代理有问题"),
             ("add server.invalid to NO_PROXY", "把 server.invalid 加到 NO_PROXY"),
         ),
     ],
@@ -162,7 +162,7 @@ async def test_a_proxy_that_lets_nobody_through_is_blamed_and_shown(
         (found,) = await examine(write_config(at("https://server.invalid/mcp")), "en", data_dir)
     address, connect = found.steps[-2:]
     assert address.detail == f"https://server.invalid/mcp through the proxy {proxy.origin}"
-    assert f"the proxy {proxy.origin} lets nobody through" in connect.detail
+    assert f"proxy {proxy.origin} refused to connect to" in connect.detail
     assert "NO_PROXY" in connect.hint
 
 

@@ -104,7 +104,7 @@ def test_the_reason_is_found_in_what_a_server_wrote(line: str, advice: str | Non
 def test_every_http_status_has_advice_that_can_be_told(status: int | None) -> None:
     error = ServerUnavailable("it failed", cause="status", status=status)
     for transport in ("http", "sse", "auto"):
-        config = ServerConfig("s", transport=transport, url="http://h.invalid/mcp")  # type: ignore[arg-type]
+        config = ServerConfig("s", transport=transport, url="http://h.invalid/mcp")
         failure = start_failure(error, config, SideOutput())
         for language in LANGUAGES:
             cause, fix = ADVICE[failure.advice].filled(

@@ -87,6 +87,7 @@ async def test_a_stateful_client_is_never_too_old() -> None:
         assert texts(await call(impatient, "count")) == "1"  # so it is that value which keeps it
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("transport", "path"), [("streamable_http", "/mcp"), ("sse", "/sse")])
 async def test_a_stateful_http_client_opens_one_session(transport: Any, path: str, tmp_path: Path) -> None:
     with remote(tmp_path) as server:
@@ -99,6 +100,7 @@ async def test_a_stateful_http_client_opens_one_session(transport: Any, path: st
         assert len(server.messages("tools/list")) == 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("transport", "path"), [("streamable_http", "/mcp"), ("sse", "/sse")])
 async def test_a_stateless_client_opens_one_session_per_call(transport: Any, path: str, tmp_path: Path) -> None:
     with remote(tmp_path) as server:
@@ -115,6 +117,7 @@ async def test_a_stateless_client_opens_one_session_per_call(transport: Any, pat
         await client.close()
 
 
+@pytest.mark.process
 async def test_headers_are_sent_and_never_told(tmp_path: Path) -> None:
     with remote(tmp_path, "normal", "auth=abcdef123456") as server:
         url = f"{server.origin}/mcp"

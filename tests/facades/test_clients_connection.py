@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("no_children_left", "no_agentscope")
 
 
 @pytest.fixture
-def before() -> Iterator[set[int]]:
+def before() -> set[int]:
     """What processes there are before the test."""
     return children()
 
@@ -105,6 +104,7 @@ async def test_a_server_that_does_not_start_says_why_and_may_be_tried_again(tmp_
         assert texts(await call(flaky, "echo", text="up")) == "up"
 
 
+@pytest.mark.process
 async def test_a_stateless_client_tries_anew_each_time(tmp_path: Path) -> None:
     with remote(tmp_path) as server:
         await server.steer("set?http=500")

@@ -16,6 +16,8 @@ from tests.support.five_shapes import AFTERWARDS, CALLS, LEGACY, LIMIT_SECONDS, 
 from tests.support.places import ROOT
 from tests.support.processes import children
 
+pytestmark = pytest.mark.process
+
 DOCUMENT = ROOT / "docs" / "embedding.md"
 BEGIN, END = "<!-- Made by `python -m tests.facades.test_five_shapes`. -->\n", "<!-- The end of what is made. -->\n"
 SAME = "the same"

@@ -239,7 +239,7 @@ async def test_two_shutdowns_at_once_both_return_after_the_end(tmp_path: Path) -
         await manager.shutdown()
         return children() - before
 
-    assert await asyncio.gather(end(), end()) == [set(), set()]
+    assert list(await asyncio.gather(end(), end())) == [set(), set()]
 
 
 async def test_shutdown_during_the_start_leaves_nothing_initialized(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ remote_entries = st.fixed_dictionaries(
     },
 )
 valid_entries = stdio_entries | remote_entries
-invalid_entries = st.sampled_from(
+invalid_entries: st.SearchStrategy[Any] = st.sampled_from(
     [
         *({}, {"transport": "stdio"}, {"transport": "sse"}, {"transport": "stdio", "url": "http://x"}),
         *({"transport": "sse", "command": "x"}, {"transport": "carrier pigeon", "command": "x"}, {"command": ""}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ async def test_of_an_answer_of_64_mib_no_more_is_kept_than_the_limit_and_only_it
 ) -> None:
     options = () if way in ("stdio", "/sse") else (way,)
     with remote(tmp_path, "big_line", "tools=sleep", *options) as server:
-        limits = {"session": "shared", "call_timeout": 300}
+        limits: dict[str, Any] = {"session": "shared", "call_timeout": 300}
         entry = at(server.origin + ("/sse" if way == "/sse" else "/mcp"), **limits)
         if way == "stdio":
             entry = odd("s", "big_line", "tools=sleep", more='session = "shared"\ncall_timeout = 300')

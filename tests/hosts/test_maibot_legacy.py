@@ -22,7 +22,7 @@ from tests.support.processes import alive, children
 from tests.support.waiting import GENEROUS, until
 
 Boot = Callable[..., LegacyHost]
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +236,7 @@ async def test_where_chats_cannot_be_told_apart_they_share_no_session(
     host = boot(odd("s", "normal", "tools=count", more='session = "chat"'), "0.10.0")
     await host.load_and_wait("mcp_s_count")
     assert [await host.call("mcp_s_count") for _ in range(2)] == ["1", "1"]
-    assert "does not tell chats apart" in caplog.text
+    assert "does not pass the chat to tools" in caplog.text
 
 
 async def test_unloading_ends_all_servers(boot: Boot) -> None:

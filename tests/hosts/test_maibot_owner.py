@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ class TestCommand:
             assert "/mcp on s 打开" in await at.type("")
             assert Switches(tmp_path / "switches.json").off == {"s"}
             assert "s 已打开" in await at.type("on s")
-            await until(lambda: len(at.desk.tools()) == 2)
+            await until(lambda: len(at.actions.tools()) == 2)
             assert "没有叫 x 的服务器；现有：s, gone" in await at.type("off x")
             assert "/mcp on|off" in await at.type("what?")
 
@@ -95,8 +96,8 @@ class TestConsent:
 
     async def test_questions_are_numbered_and_answered_apart(self, write_config: Write, tmp_path: Path) -> None:
         async with office(load_config(write_config("[mcp]")), tmp_path) as at:
-            at.consents.owners = ("qq:1",)
-            at.consents.note_chat("qq:group:1", "stream")
+            at.config = replace(at.config, owners=("qq:1",))
+            at.chats.note("qq:group:1", "stream")
             first, second = self.ask(at.consents), self.ask(at.consents)
             await until(lambda: len(at.said) == 2)
             assert '工具 t：\n{"path":"a.txt"}' in at.said[0].replace(": ", ":")
@@ -111,17 +112,17 @@ class TestConsent:
 
     async def test_without_an_owner_or_a_chat_nobody_is_asked(self, write_config: Write, tmp_path: Path) -> None:
         async with office(load_config(write_config("[mcp]")), tmp_path) as at:
-            with pytest.raises(PermissionDenied, match=r"nobody is named as owner in config\.toml"):
+            with pytest.raises(PermissionDenied, match=r"config\.toml names no owner"):
                 await self.ask(at.consents)
-            at.consents.owners = ("qq:1",)
-            with pytest.raises(PermissionDenied, match="could not be said in this chat"):
+            at.config = replace(at.config, owners=("qq:1",))
+            with pytest.raises(PermissionDenied, match="could not be sent to this chat"):
                 await self.ask(at.consents, "qq:group:unknown")
             assert await at.type("yes") == "没有等待回答的调用"
 
     async def test_a_question_that_is_taken_back_cannot_be_answered(self, write_config: Write, tmp_path: Path) -> None:
         async with office(load_config(write_config("[mcp]")), tmp_path) as at:
-            at.consents.owners = ("qq:1",)
-            at.consents.note_chat("qq:group:1", "stream")
+            at.config = replace(at.config, owners=("qq:1",))
+            at.chats.note("qq:group:1", "stream")
             asked = self.ask(at.consents)
             await until(lambda: len(at.said) == 1)
             asked.cancel()

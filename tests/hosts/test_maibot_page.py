@@ -37,13 +37,17 @@ class TestPage:
         )
         file = write_config(text)
         async with office(load_config(file), tmp_path) as at:
-            page = OwnerPage(at.desk, file)
+            page = OwnerPage(at.actions, file, at.tasks)
             answer = await page.try_tool("mcp_s_echo", '{"text": "hello"}')
             assert answer["message"].endswith("：\nhello")
             await page.try_tool("mcp_s_echo", "[broken")
             shown = page.overview({"mcp_s_echo"})
             assert (shown["ready"], shown["tool_count"], shown["calls"]) == ("1 / 2", "1 / 2", 2)
-            assert shown["tokens"] == estimate_tokens(at.desk.tools()[0])
+            echo, pid = at.actions.tools()
+            assert (echo.name, pid.name) == ("mcp_s_echo", "mcp_s_pid")
+            cost = (estimate_tokens(echo, visible=True), estimate_tokens(pid, visible=False))
+            assert [one["tokens"] for one in shown["tools"]] == [*cost]
+            assert (shown["tokens"], shown["prompt_tokens"]) == (cost[0], f"{cost[0]} + {cost[1]}")
             assert [one["outcome"] for one in shown["recent"]] == ["tool_error", "ok"]
             assert shown["hours"][-1]["calls"] + shown["hours"][-2]["calls"] == 2
             assert "失败" in shown["notice"]
@@ -55,19 +59,19 @@ class TestPage:
         monkeypatch.setattr("mcp_bridge.hosts.maibot.page.ANSWER_SECONDS", 0.2)
         file = write_config(odd("s", "sleep"))
         async with office(load_config(file), tmp_path) as at:
-            page = OwnerPage(at.desk, file)
+            page = OwnerPage(at.actions, file, at.tasks)
             answer = await page.try_tool("mcp_s_sleep", '{"seconds": 1}')
             assert "还没有返回" in answer["message"]
             await until(lambda: "mcp_s_sleep（" in page.overview(())["notice"])
             await page.try_tool("mcp_s_sleep", '{"seconds": 30}')
-            page.stop()
+            await at.tasks.cancel()
 
     async def test_the_form_writes_servers_and_loses_nothing(self, write_config: Write, tmp_path: Path) -> None:
         own = "# mine, 我的\n[mcp]\nmax_tools = 5\n"
         file = write_config(own)
         file.chmod(0o640)
         async with office(load_config(file), tmp_path) as at:
-            page = OwnerPage(at.desk, file)
+            page = OwnerPage(at.actions, file, at.tasks)
             added = await page.add_server(" files ", r"npx -y 'a b' C:\notes\x", "", "", "KEY=${KEY} MODE=fast junk")
             assert "已把 files 写入 config.toml" in added["message"]
             remote = await page.add_server("远程", "", "https://example.com/mcp", "${TOKEN}", "")
@@ -91,14 +95,14 @@ class TestPage:
         file = write_config("[mcp]\n")
         async with office(load_config(file), tmp_path) as at:
             file.write_text("[mcp", encoding="utf-8")
-            message = (await OwnerPage(at.desk, file).add_server("b", "x", "", "", ""))["message"]
+            message = (await OwnerPage(at.actions, file, at.tasks).add_server("b", "x", "", "", ""))["message"]
             assert "config.toml" in message
             assert file.read_text(encoding="utf-8") == "[mcp"
 
     def test_the_declaration_names_only_apis_that_exist(self) -> None:
         folder = ROOT
         page = json.loads((folder / "webui.json").read_text(encoding="utf-8"))["pages"][0]
-        source = (folder / "mcp_bridge" / "hosts" / "maibot" / "components.py").read_text(encoding="utf-8")
+        source = (folder / "mcp_bridge" / "hosts" / "maibot" / "plugin.py").read_text(encoding="utf-8")
         for binding in [*page["queries"].values(), *page["actions"].values()]:
             assert f'@API("{binding["api"]}")' in source
 
@@ -140,10 +144,18 @@ class TestShown:
         assert seconds(override={"t": {"call_timeout": 300}}) == 30 + 300 + 5
 
     def test_chinese_costs_a_token_for_each_character(self) -> None:
-        assert estimate_tokens(named_tool()) < 40
+        assert estimate_tokens(named_tool(), visible=True) < 40
         long = present("mcp_s_t", RemoteTool("s", "t", "查询" * 100, {"type": "object"}))
         assert long is not None
-        assert estimate_tokens(long) >= 200
+        assert estimate_tokens(long, visible=True) >= 200
+
+    def test_a_deferred_tool_costs_its_name_and_description_in_every_prompt(self) -> None:
+        """MaiBot 1.3.15 lists it as `1. name: description`; the schema is sent once the model has found the tool."""
+        schema = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(50)}}
+        tool = present("mcp_s_t", RemoteTool("s", "t", "x" * 400, schema))
+        assert tool is not None
+        assert 100 <= estimate_tokens(tool, visible=False) < 120
+        assert estimate_tokens(tool, visible=True) > 400
 
 
 class TestMedia:

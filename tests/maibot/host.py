@@ -160,7 +160,7 @@ class RealHost:
 
     def write(self, text: str, user: str = "1", group: str = "123456", stream: str = "a-stream") -> bool:
         """Have a user of QQ write a message; tell whether a command took it."""
-        who = {"platform": "qq", "user_id": user, "group_id": group, "stream_id": stream}
+        who: dict[str, Any] = {"platform": "qq", "user_id": user, "group_id": group, "stream_id": stream}
         return bool(self._wire.command("write", text=text, **who))
 
     def heard(self, kind: str = "text") -> list[str]:

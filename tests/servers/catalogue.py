@@ -14,7 +14,7 @@ from wire import Log, StdioChannel, complain, input_lines, parse_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from types import FrameType
 
     from base import Server
@@ -72,6 +72,11 @@ def find(name: str) -> type[Server] | None:
     return MODES[name][0] if name in MODES else None
 
 
+def named(word: str, environ: Mapping[str, str]) -> str:
+    """Return the name of the mode that a command line asks for; it may leave that to the environment."""
+    return environ["MODE"] if word == "mode_in_environ" else word
+
+
 def create(name: str, options: dict[str, str], channel: Channel, log: Log) -> Server:
     kind = find(name)
     if kind is None:
@@ -113,6 +118,6 @@ def main() -> None:
     options = parse_options(words[1:])
     log = Log(options.get("log") or os.environ.get("ODD_LOG"))
     log("start", argv=sys.argv)
-    server = create(words[0], options, StdioChannel(log), log)
+    server = create(named(words[0], os.environ), options, StdioChannel(log), log)
     watch_signals(server)
     serve(server, input_lines())

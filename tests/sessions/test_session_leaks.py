@@ -24,6 +24,7 @@ from tests.support.waiting import GENEROUS, until
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 
+@pytest.mark.process
 async def test_a_thousand_calls_leave_nothing_behind(write_config: Write, tmp_path: Path) -> None:
     """Calls, cancelled ones and stubborn servers: afterwards all is as before."""
     entries = odd("s", "sleep", more="max_sessions = 6") + odd("eof", "ignore_eof") + odd("child", "grandchild")

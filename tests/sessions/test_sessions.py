@@ -200,6 +200,7 @@ async def test_a_storm_of_list_changes_leads_to_few_listings(write_config: Write
     assert listed <= 8  # pauses double: 0.3, 0.6, 1.2, ...
 
 
+@pytest.mark.process
 async def test_first_starts_by_a_launcher_happen_one_after_the_other(write_config: Write, tmp_path: Path) -> None:
     launcher = tmp_path / "npx"
     launcher.write_text('#!/bin/sh\nexec "$@"\n')

@@ -23,6 +23,7 @@ def entry(tmp_path: Path, pin: bool) -> str:
     return odd("s", "rug_pull", f"state={tmp_path / 'state'}", more="pin = true" if pin else "")
 
 
+@pytest.mark.process
 async def test_a_changed_tool_is_reported_once_with_the_difference(
     write_config: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -44,6 +45,7 @@ async def test_a_changed_tool_is_reported_once_with_the_difference(
         assert "has changed" not in caplog.text
 
 
+@pytest.mark.process
 async def test_a_pinned_tool_that_changed_is_withheld_until_it_is_accepted(
     write_config: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -96,6 +98,7 @@ def test_a_difference_far_into_a_text_is_shown(tmp_path: Path) -> None:
     assert len(change.difference) < 150
 
 
+@pytest.mark.process
 def test_accepting_for_a_server_that_is_not_there_says_so(write_config: Write) -> None:
     file = str(write_config(odd("calc", "normal") + '[mcp.servers.gone]\ncommand = "no-such-program-xyz"\n'))
     done = run("accept", "calk", "--config", file)

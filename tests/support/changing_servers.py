@@ -9,7 +9,7 @@ from tests.support.entries import Write
 ENTRY = """
 [mcp.servers.{name}]
 command = "{{python}}"
-args = ["-c", "import os, runpy, sys; sys.argv[1:] = [os.environ['MODE']]; runpy.run_path('{{odd}}', {{}}, '__main__')"]
+args = ["{{odd}}", "mode_in_environ"]
 env = {{ MODE = "${{MODE}}" }}
 """
 

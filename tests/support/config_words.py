@@ -1,4 +1,4 @@
-"""Words that may stand in a configuration."""
+"""OwnerTexts that may stand in a configuration."""
 
 from __future__ import annotations
 

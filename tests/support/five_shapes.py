@@ -44,7 +44,7 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
 }
 AFTERWARDS = "afterwards"
 """A call of `menu` when all is closed."""
-COMMAND = {"command": sys.executable, "args": [str(ODD_SERVER), SERVER]}
+COMMAND: dict[str, Any] = {"command": sys.executable, "args": [str(ODD_SERVER), SERVER]}
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ async def manager(folder: Path) -> View:
     """The `ToolDef`s that `MCPManager` registers."""
     opened, registry = MCPManager(folder), Registry()
     await opened.initialize(registry)
-    tools = {opened.origin(name)[1]: tool for name, tool in registry.tools.items()}
+    tools = {opened.origin(name)[1]: tool for name, tool in registry.tools.items() if tool is not None}
 
     async def call(name: str, arguments: Mapping[str, Any]) -> str:
         return await asyncio.to_thread(tools[name].func, **arguments)

@@ -17,7 +17,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcp_bridge.text.cleaning import clean_label, decoded
 from mcp_bridge.transport.stdio.channel import StdioChannel, open_stdio
@@ -26,7 +26,10 @@ from tests.support.places import ODD_SERVER, SERVERS
 from tests.support.processes import IN_MEMORY
 
 sys.path.append(str(SERVERS))  # the servers import each other as the scripts that they are
-catalogue, wire = import_module("catalogue"), import_module("wire")
+if TYPE_CHECKING:
+    from tests.servers import catalogue, wire
+else:
+    catalogue, wire = import_module("catalogue"), import_module("wire")
 
 NEED_A_PROCESS = ("modes_process", "modes_stderr", "modes_helpers", "modes_leaks", "modes_security")
 """Modes that fork, close descriptors, read their environment, or write bytes to standard error that matter."""
@@ -154,7 +157,7 @@ class MemoryProcess:
         log = _Log(options.get("log") or environ.get("ODD_LOG"), self)
         try:
             log("start", argv=words)
-            server = catalogue.create(words[1], options, _Output(self), log)
+            server = catalogue.create(catalogue.named(words[1], environ), options, _Output(self), log)
             server.spawn = self.spawn
             catalogue.serve(server, self._lines())
         except SystemExit as leaving:
@@ -177,7 +180,7 @@ class _Output:
         self.write = process.write_raw
 
 
-class _Log(wire.Log):  # type: ignore[misc]  # found at run time
+class _Log(wire.Log):
     """The log of one server; what logs after the server's end ends itself."""
 
     def __init__(self, path: str | None, process: MemoryProcess) -> None:
@@ -237,5 +240,5 @@ async def open_in_memory(server: str, launch: Launch, **options: Any) -> AsyncIt
 def _fits_in_memory(launch: Launch) -> bool:
     if launch.args[:1] != (str(ODD_SERVER),) or len(launch.args) < 2:
         return False
-    mode = catalogue.find(launch.args[1])
+    mode = catalogue.find(catalogue.named(launch.args[1], launch.env))
     return mode is None or mode.__module__ not in NEED_A_PROCESS

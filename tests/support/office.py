@@ -1,4 +1,4 @@
-"""MaiBot's owner at the desk, without MaiBot: a running bridge, and what is said to the owner."""
+"""A bot's owner without a bot: a running bridge, the owner's actions, and the messages sent to the owner."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 from mcp_bridge import BridgeConfig
 from mcp_bridge.bridge.thread import BridgeThread
+from mcp_bridge.hosts.owner.actions import OwnerActions
+from mcp_bridge.hosts.owner.background import BackgroundTasks
+from mcp_bridge.hosts.owner.chats import ChatStreams
 from mcp_bridge.hosts.owner.command import OwnerCommand
 from mcp_bridge.hosts.owner.consent import Consents
-from mcp_bridge.hosts.owner.desk import OwnerActions
 from mcp_bridge.hosts.owner.switches import Switches
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
 
@@ -19,16 +21,18 @@ SECRET = "sk-planted-0123456789"
 
 
 class Office:
-    """A running bridge with the owner's desk, and what was said to the owner."""
+    """A running bridge with the owner's actions, and the messages sent to the owner."""
 
     def __init__(self, config: BridgeConfig, folder: Path) -> None:
         self.config = config
         self.switches = Switches(folder / "switches.json")
         self.bridge: BridgeThread | None = BridgeThread(config, data_dir=folder / "data")
-        self.desk = OwnerActions(lambda: self.bridge, lambda: self.config, self._take_in, self.switches)
+        self.actions = OwnerActions(self, self.switches)
+        self.tasks = BackgroundTasks()
+        self.chats = ChatStreams()
         self.said: list[str] = []
-        self.consents = Consents(self._say_in)
-        self.command = OwnerCommand(self.desk, self.consents)
+        self.consents = Consents(self.actions, self.chats, self._say_in)
+        self.command = OwnerCommand(self.actions, self.consents)
 
     async def type(self, words: str) -> str:
         """Type `/mcp` and these words; return what was answered."""
@@ -36,7 +40,8 @@ class Office:
         await self.command.run(words, self._say)
         return "\n".join(self.said[before:])
 
-    async def _take_in(self) -> None:
+    async def apply(self) -> None:
+        """Apply the configuration with the switches, as a plugin does."""
         assert self.bridge is not None
         await self.bridge.reconfigure(self.switches.apply(self.config))
 

@@ -20,6 +20,6 @@ def alive(pid: int) -> bool:
     if pid in IN_MEMORY:
         return True
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False

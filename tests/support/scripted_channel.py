@@ -19,6 +19,7 @@ class Scripted:
     """A channel whose server says the given lines, then answers what it was asked."""
 
     def __init__(self, said: list[bytes], result: Message) -> None:
+        self.asides = SideOutput()
         self._reader = LineReader(LIMIT)
         self._said = b"".join(line + b"\n" for line in said)
         self._result = result

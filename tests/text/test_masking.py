@@ -97,11 +97,12 @@ async def test_a_key_with_a_hidden_character_or_a_cut_in_it_was_told(
                 said = (await bridge.call("mcp_s_odd")).text
             except BridgeError as error:
                 said = error.message
-            said += repr(bridge.status()) + repr(bridge.ledger.recent())
+            said += repr(bridge.status()) + repr(bridge.call_stats.recent())
     assert not is_told(said)
     assert not is_told(told(caplog))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("size", "rest"),
     [(180, 10), (470, 10), (480, 10), (490, 10), (980, 10), (8180, 10), (65520, 10), (9, 8170), (9, 8175), (9, 8180)],
@@ -119,6 +120,7 @@ async def test_a_key_across_a_cut_of_a_line_on_stderr_was_told(
     assert not is_told(told(caplog))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("size", [160, 180, 190, 198])
 async def test_a_key_across_a_cut_of_noise_on_stdout_was_told(
     write_config: Write, caplog: pytest.LogCaptureFixture, size: int
@@ -133,6 +135,7 @@ async def test_a_key_across_a_cut_of_noise_on_stdout_was_told(
     assert not is_told(told(caplog))
 
 
+@pytest.mark.process
 async def test_a_key_was_printed_as_structured_content_of_a_failure(write_config: Write) -> None:
     more = {"isError": True, "structuredContent": {"k": [f"a {KEY}"], KEY: 1}}
     with raw_server(lambda asked: asked.tool == "odd" and asked.reply(200, asked.result("no", **more))) as server:

@@ -20,6 +20,8 @@ from tests.support.office import office
 from tests.support.places import ODD_SERVER, ROOT
 from tests.support.serving import serving
 
+pytestmark = pytest.mark.process
+
 PLACES = ("env", "variable", "header", "bearer", "user", "password", "query")
 SECRETS = {place: f"sk-planted-{place}-8f7e6d5c4b" for place in PLACES}
 
@@ -92,14 +94,14 @@ async def test_no_log_line_status_or_page_shows_a_secret(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     async with office(load_config(config), tmp_path) as at:
-        page = OwnerPage(at.desk, config)
-        for tool in at.desk.tools():
+        page = OwnerPage(at.actions, config, at.tasks)
+        for tool in at.actions.tools():
             if tool.remote_name not in ("leak_ok", "login"):  # an answer is the user's own: it is never masked
                 await page.try_tool(tool.name, "{}")
-        shown = page.overview({tool.name for tool in at.desk.tools()})
+        shown = page.overview({tool.name for tool in at.actions.tools()})
         chat = await at.type("") + await at.type("tools")
         assert len(shown["recent"]) > 10
-        assert found_in(json.dumps(shown, ensure_ascii=False) + chat + repr(at.desk.servers())) == []
+        assert found_in(json.dumps(shown, ensure_ascii=False) + chat + repr(at.actions.servers())) == []
     assert caplog.records
     assert found_in(caplog.text) == []
 

@@ -16,7 +16,7 @@ from tests.support.output import command_line, files_in, logged, written
 from tests.support.remote import at, remote
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 SECRET = "s3cr3t-abc"
 
 

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from mcp_bridge.text.json_values import MAX_DEPTH
 from mcp_bridge.tools.arguments import repair as room
+from mcp_bridge.tools.arguments.fit import Checker
 from mcp_bridge.tools.arguments.repair import ArgumentsError, fits_at_a_glance, parse_arguments, repair_arguments
 from tests.support.schemas import STRICT
 
@@ -152,8 +154,8 @@ def test_what_fits_at_a_glance_is_what_the_long_way_would_leave_alone(
 ) -> None:
     """A quick call loses no repair."""
     if fits_at_a_glance(sent, schema):
-        checker = room.Checker(schema)
-        assert room._identical(room._Repairer(checker).value(copy.deepcopy(sent), schema, room.MAX_DEPTH), sent)
+        checker = Checker(schema)
+        assert room._identical(room._Repairer(checker).value(copy.deepcopy(sent), schema, MAX_DEPTH), sent)
         assert room._wrapped_arguments(sent) is None
 
 

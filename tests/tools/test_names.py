@@ -37,15 +37,13 @@ def test_every_name_is_accepted_by_every_model_api(found: list[RemoteTool]) -> N
 @given(tools)
 def test_no_tool_is_lost(found: list[RemoteTool]) -> None:
     """Each tool stays callable, whatever others are called."""
-    assert {(t.server, t.remote_name) for t in assign_names(found).values()} == {
-        (t.server, t.remote_name) for t in found
-    }
+    assert {tool.id for tool in assign_names(found).values()} == {tool.id for tool in found}
 
 
 @given(tools, st.randoms(use_true_random=False))
 def test_names_do_not_depend_on_order(found: list[RemoteTool], chance: random.Random) -> None:
     """A restart, or a server that comes up later, renames nothing the model has learned."""
-    unique = list({(t.server, t.remote_name): t for t in found}.values())
+    unique = list({tool.id: tool for tool in found}.values())
     shuffled = unique.copy()
     chance.shuffle(shuffled)
     assert assign_names(unique) == assign_names(shuffled)
@@ -101,7 +99,7 @@ def test_a_prefix_of_ones_own_keeps_names_legal_unique_and_independent_of_order(
     found: list[RemoteTool], prefix: str
 ) -> None:
     """A program may call its tools what it likes and still gets each of them past every model API."""
-    unique = list({(t.server, t.remote_name): t for t in found}.values())
+    unique = list({tool.id: tool for tool in found}.values())
     named = assign_names(unique, prefix=prefix)
     assert all(LEGAL.fullmatch(name) for name in named)
     assert len(named) == len(unique)

@@ -155,6 +155,7 @@ async def test_server_and_tool_names_that_join_to_the_same_word_stay_two_tools(w
         assert (await arrived(bridge, by_remote_name(tools, "a")["b_c"]))["called"] == "b_c"
 
 
+@pytest.mark.process
 async def test_a_server_that_is_down_renames_no_tool_of_another(write_config: Write, tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(f"import sys; sys.path.insert(0, {str(SERVERS)!r}); exec(open({str(ODD_SERVER)!r}).read())")
@@ -196,6 +197,7 @@ async def test_a_name_with_half_a_character_or_of_2000_costs_no_other_tool(
         assert "its name has 2000 characters" in caplog.text
 
 
+@pytest.mark.process
 async def test_a_name_shown_by_one_process_can_be_called_in_the_next(write_config: Write) -> None:
     file = str(write_config(odd("s", "weird_names")))
 

@@ -20,7 +20,7 @@ from tests.support.remote import at, remote
 from tests.support.waiting import GENEROUS
 
 pytestmark = pytest.mark.usefixtures("no_children_left")
-WAYS = ("stdio", "http", "stream", "sse")
+WAYS = ("stdio", *(pytest.param(way, marks=pytest.mark.process) for way in ("http", "stream", "sse")))
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 

@@ -81,7 +81,7 @@ def test_a_list_of_values_is_kept_also_where_null_is_allowed() -> None:
 
 
 def test_references_are_told_in_full_and_the_text_is_bounded() -> None:
-    root = {
+    root: dict[str, Any] = {
         "type": "object",
         "properties": {"p": {"$ref": "#/$defs/P", "description": "Where."}, "long": {"type": "object"}},
         "$defs": {"P": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}},

@@ -81,6 +81,7 @@ async def test_the_model_saw_references_to_nothing(
         assert await arrived(bridge, tool_of(bridge, "ref_defs").name, {"p": {"id": "5"}}) == sent
 
 
+@pytest.mark.process
 @PROFILES
 async def test_a_schema_made_the_bot_fetch_addresses(write_config: Write, tmp_path: Path, profile: str) -> None:
     with remote(tmp_path) as trap:
@@ -153,8 +154,8 @@ async def test_one_tool_with_anyof_at_its_root_broke_every_request(write_config:
         assert found["root_array"].input_schema["properties"] == {}
         for sent in ({"a": "x"}, {"b": 1}):
             assert await arrived(bridge, found["top_anyof"].name, sent) == sent
-        for sent in ({"kind": "a", "a": "x"}, {"kind": "b", "b": 1}):
-            assert await arrived(bridge, found["top_oneof_bare"].name, sent) == sent
+        for kind in ({"kind": "a", "a": "x"}, {"kind": "b", "b": 1}):
+            assert await arrived(bridge, found["top_oneof_bare"].name, kind) == kind
 
 
 class ChattyHost(BaseTool):
@@ -187,7 +188,8 @@ async def test_a_description_over_1024_characters_made_the_provider_refuse_every
     write_config: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "mcp_bridge")
-    for limit, more in ((1024, {}), (200, {"max_description_chars": 200})):
+    cases: list[tuple[int, dict[str, Any]]] = [(1024, {}), (200, {"max_description_chars": 200})]
+    for limit, more in cases:
         caplog.clear()
         async with Bridge(load_config(write_config(zoo("desc_long", **more)))) as bridge:
             await bridge.refresh()

@@ -175,9 +175,9 @@ async def test_progress_under_the_token_as_text_extends_the_limit(write_config: 
         ("0", 2, ""),
         ("false", 1, ""),
         ("[]", 1, ""),
-        ("true", 1, "names the next one in no usable way: true"),
-        ("NaN", 1, "names the next one in no usable way: null"),
-        ('{"offset":5}', 1, 'names the next one in no usable way: {"offset": 5}'),
+        ("true", 1, "has an unusable nextCursor: true"),
+        ("NaN", 1, "has an unusable nextCursor: null"),
+        ('{"offset":5}', 1, 'has an unusable nextCursor: {"offset": 5}'),
     ],
 )
 async def test_no_page_of_the_tools_is_lost_unheard_whatever_its_cursor_is(

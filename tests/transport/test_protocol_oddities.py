@@ -66,8 +66,8 @@ async def test_a_handshake_that_cannot_be_right_is_explained_and_not_repeated(
         ("cursor_page_hang", 2, "page 2 of its tool list failed"),
         ("cursor_empty_page", 4, ""),
         ("cursor_overlap", 6, ""),
-        ("list_null", 0, "holds no array of tools"),
-        ("list_missing", 0, "holds no array of tools"),
+        ("list_null", 0, "contains no array of tools"),
+        ("list_missing", 0, "contains no array of tools"),
     ],
 )
 async def test_a_tool_list_that_does_not_end_well_gives_what_was_read(

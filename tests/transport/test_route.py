@@ -11,11 +11,11 @@ import pytest
 from mcp_bridge import Bridge, ServerUnavailable, load_config
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.transport import route
-from mcp_bridge.transport.stdio.launch import Launch
+from mcp_bridge.transport.stdio.launch import Launch, plan_launch
 from tests.support.entries import Write, odd
 from tests.support.places import ODD_SERVER
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 posix = pytest.mark.skipif(os.name == "nt", reason="the server is a shell script")
 WORKING = f'exec "{sys.executable}" "{ODD_SERVER}" normal'
 
@@ -29,7 +29,7 @@ def write_program(file: Path, line: str) -> None:
 def plans(monkeypatch: pytest.MonkeyPatch) -> list[Launch]:
     """Return what has been worked out so far."""
     made: list[Launch] = []
-    plan = route.plan_launch
+    plan = plan_launch
 
     def noted(config: ServerConfig) -> Launch:
         made.append(plan(config))

@@ -1,4 +1,4 @@
-"""MaiBot >= 1.0. What it loads is looked up late: its own SDK is there only inside the bot."""
+"""MaiBot >= 1.0. The plugin is imported on first use: the host's SDK exists only inside the bot."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page in MaiBot's web UI (`webui.json`, host >= 1.3.6): its data, and what its buttons do.
+"""The page in MaiBot's web UI (`webui.json`, host >= 1.3.6): its data and the actions of its buttons.
 
 The host shows only what a query returns, so the outcome of a button is part of the next overview.
 """
@@ -11,139 +11,105 @@ import logging
 import math
 import shlex
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
-from ...calls.ledger import Figures
+from ...bridge.bridge import ServerStatus
+from ...calls.call_stats import CallRecord
 from ...config.bridge_config import parse_config
 from ...errors import BridgeError
 from ...text.cleaning import clean_label, truncate
 from ...tools.tool import Tool
-from ..owner.desk import OwnerActions, Trial
+from ..owner.actions import OwnerActions
+from ..owner.background import BackgroundTasks
 
 logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 8.0
-"""How long a button may work before it answers: the host gives up after 10 s."""
+"""How long a button waits for its outcome: the host gives up after 10 s."""
 MAX_ROWS = 300
 MAX_SCHEMA_CHARS = 3000
 MAX_NOTICE_CHARS = 6000
 MAX_REASON_CHARS = 500
+ASCII_CHARS_PER_TOKEN = 4
+"""In English and JSON; other scripts take about one token for each character."""
 
 
 class OwnerPage:
-    """What the page shows, and the outcome of its last button."""
+    """The data of the page, with the outcome of the last button."""
 
-    def __init__(self, desk: OwnerActions, config_file: Path) -> None:
-        self._desk = desk
+    def __init__(self, actions: OwnerActions, config_file: Path, tasks: BackgroundTasks) -> None:
+        self._actions = actions
         self._file = config_file
+        self._tasks = tasks
         self._notice = ""
-        self._running: set[asyncio.Task[Any]] = set()
 
     def overview(self, visible: Collection[str]) -> dict[str, Any]:
-        """Return all that the page shows; `visible` names the tools that are in every prompt."""
-        desk, tools = self._desk, self._desk.tools()
-        servers, costs = desk.servers(), {tool.name: estimate_tokens(tool) for tool in tools}
+        """Return what the page shows; `visible` are the names of the tools declared as visible."""
+        tools, servers, stats = self._actions.tools(), self._actions.servers(), self._actions.call_stats
+        costs = {tool.name: estimate_tokens(tool, visible=tool.name in visible) for tool in tools}
+        shown = sum(cost for name, cost in costs.items() if name in visible)
         return {
             "ready": f"{sum(one.state == 'ready' for one in servers)} / {len(servers)}",
             "tool_count": f"{sum(tool.name in visible for tool in tools)} / {len(tools)}",
             "calls": sum(server.calls for server in servers),
-            "tokens": sum(cost for name, cost in costs.items() if name in visible),
+            "tokens": shown,
+            "prompt_tokens": f"{shown} + {sum(costs.values()) - shown}",
             "notice": self._notice,
-            "servers": [
-                {
-                    "name": one.name,
-                    "state": desk.words(f"state.{one.state}"),
-                    "tools": one.tools,
-                    "calls": one.calls,
-                    "failures": one.failures,
-                    "ms": _ms(one.median_seconds),
-                    "reason": truncate(self._reason(one.name, one.reason), MAX_REASON_CHARS),
-                    "last_error": truncate(one.last_error, MAX_REASON_CHARS),
-                }
-                for one in servers
-            ],
-            "tools": [
-                {
-                    "name": tool.name,
-                    "server": tool.server,
-                    "description": tool.description,
-                    "schema": truncate(json.dumps(tool.input_schema, ensure_ascii=False, indent=1), MAX_SCHEMA_CHARS),
-                    "shown": "●" if tool.name in visible else "○",
-                    "tokens": costs[tool.name],
-                    **_figures(desk.figures(tool)),
-                }
-                for tool in tools[:MAX_ROWS]
-            ],
-            "recent": [
-                {
-                    "at": time.strftime("%m-%d %H:%M:%S", time.localtime(record.at)),
-                    "server": record.server,
-                    "tool": truncate(clean_label(record.tool), 80),
-                    "chat": record.caller.chat or "-",
-                    "ms": round(record.seconds * 1000),
-                    "outcome": record.outcome,
-                    "error": record.error,
-                }
-                for record in desk.ledger.recent()
-            ],
+            "servers": [self._server_row(one) for one in servers],
+            "tools": [self._tool_row(one, costs[one.name], one.name in visible) for one in tools[:MAX_ROWS]],
+            "recent": [_call_row(record) for record in stats.recent()],
             "hours": [
                 {"hour": time.strftime("%H:00", time.localtime(at)), "calls": count}
-                for at, count in desk.ledger.per_hour(time.time())
+                for at, count in stats.per_hour(time.time())
             ],
         }
 
     async def refresh(self) -> dict[str, Any]:
-        """Look at all servers again."""
-        return await self._button(self._refresh(), self._desk.words("reloading"))
+        """List the tools of all servers again."""
+        return await self._button(self._refresh(), self._actions.words("reloading"))
 
     async def switch(self, server: str, *, on: bool) -> dict[str, Any]:
         """Switch a server on or off."""
-        return await self._button(self._desk.switch(server, on=on), server)
+        return await self._button(self._actions.switch(server, on=on), server)
 
     async def try_tool(self, tool: str, arguments: str) -> dict[str, Any]:
-        """Call a tool with JSON arguments, as the owner."""
-        return await self._button(self._try(tool, arguments), self._desk.words("page.running", name=tool))
+        """Call a tool with JSON arguments, as the owner's own program."""
+        return await self._button(self._try(tool, arguments), self._actions.words("page.running", name=tool))
 
     async def add_server(self, name: str, command: str, url: str, bearer: str, env: str) -> dict[str, Any]:
-        """Write a server into config.toml, which the host then takes in."""
+        """Write a server into config.toml; the host then passes the edited file to the plugin."""
         return await self._button(asyncio.to_thread(self._add, name.strip(), command, url, bearer, env), name)
 
-    def stop(self) -> None:
-        """End what buttons have begun and is still running."""
-        for task in self._running:
-            task.cancel()
-
-    async def _button(self, work: Any, meanwhile: str) -> dict[str, Any]:
-        """Do something and show its outcome, or, if it takes long, that it goes on."""
-        task = asyncio.ensure_future(work)
-        self._running.add(task)
-        task.add_done_callback(self._ended)
+    async def _button(self, work: Coroutine[Any, Any, str], meanwhile: str) -> dict[str, Any]:
+        """Run the work of a button, and return its outcome, or `meanwhile` if that takes too long."""
         self._notice = meanwhile
+        task = self._tasks.start(self._show_outcome(work), "a button of the page")
         await asyncio.wait({task}, timeout=ANSWER_SECONDS)
         return {"message": self._notice}
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if task.cancelled():
-            return
-        error = task.exception()
-        if error is not None and not isinstance(error, BridgeError):
-            logger.error("a button of the page failed: %r", error)
-        self._notice = truncate(str(error or task.result()), MAX_NOTICE_CHARS)
+    async def _show_outcome(self, work: Coroutine[Any, Any, str]) -> None:
+        try:
+            outcome = await work
+        except BridgeError as error:
+            outcome = error.message
+        except Exception as error:
+            self._notice = truncate(str(error) or type(error).__name__, MAX_NOTICE_CHARS)
+            raise
+        self._notice = truncate(outcome, MAX_NOTICE_CHARS)
 
     async def _refresh(self) -> str:
-        return self._desk.words("reloaded", tools=await self._desk.refresh())
+        return self._actions.words("reloaded", tools=await self._actions.refresh())
 
     async def _try(self, tool: str, arguments: str) -> str:
-        trial: Trial = await self._desk.try_tool(tool, arguments)
-        if not trial.ok:
-            return self._desk.words("call.failed", name=tool, text=trial.text)
-        return self._desk.words("call.done", name=tool, ms=round(trial.seconds * 1000), text=trial.text)
+        tried = await self._actions.try_tool(tool, arguments)
+        if not tried.ok:
+            return self._actions.words("call.failed", name=tool, text=tried.text)
+        return self._actions.words("call.done", name=tool, ms=_ms(tried.seconds), text=tried.text)
 
     def _add(self, name: str, command: str, url: str, bearer: str, env: str) -> str:
-        words = self._desk.words
+        words = self._actions.words
         if not name:
             return words("page.name")
         if bool(command.strip()) == bool(url.strip()):
@@ -160,18 +126,55 @@ class OwnerPage:
         if name in file.server_names():
             return words("page.taken", name=name)
         file.add_servers({name: entry}, private_as=self._file)
-        logger.info("MCP server '%s' was written into config.toml by the owner", name)
+        logger.info("the owner added MCP server '%s' to config.toml", name)
         return words("page.added", name=name)
 
-    def _reason(self, server: str, reason: str) -> str:
-        return self._desk.words("server.off", name=server) if server in self._desk.switches.off else reason
+    def _server_row(self, server: ServerStatus) -> dict[str, Any]:
+        words, name = self._actions.words, server.name
+        reason = words("server.off", name=name) if name in self._actions.switches.off else server.reason
+        return {
+            "name": name,
+            "state": words(f"state.{server.state}"),
+            "tools": server.tools,
+            "calls": server.calls,
+            "failures": server.failures,
+            "ms": _ms(server.median_seconds),
+            "reason": truncate(reason, MAX_REASON_CHARS),
+            "last_error": truncate(server.last_error, MAX_REASON_CHARS),
+        }
+
+    def _tool_row(self, tool: Tool, tokens: int, visible: bool) -> dict[str, Any]:
+        figures = self._actions.figures(tool)
+        return {
+            "name": tool.name,
+            "server": tool.server,
+            "description": tool.description,
+            "schema": truncate(json.dumps(tool.input_schema, ensure_ascii=False, indent=1), MAX_SCHEMA_CHARS),
+            "shown": "●" if visible else "○",
+            "tokens": tokens,
+            "calls": figures.calls,
+            "failures": figures.failures,
+            "ms": _ms(figures.median_seconds),
+        }
+
+
+def _call_row(record: CallRecord) -> dict[str, Any]:
+    return {
+        "at": time.strftime("%m-%d %H:%M:%S", time.localtime(record.at)),
+        "server": record.server,
+        "tool": truncate(clean_label(record.tool), 80),
+        "chat": record.caller.chat or "-",
+        "ms": _ms(record.seconds),
+        "outcome": record.outcome,
+        "error": record.error,
+    }
 
 
 def _entry(command: str, url: str, bearer: str, env: str) -> dict[str, Any]:
-    """Return the table of a server as the form describes it."""
+    """Return the table of a server from the fields of the form."""
     if url:
         return {"url": url, **({"bearer": bearer} if bearer else {})}
-    # Not as a shell would: a backslash is part of a Windows path.
+    # Unlike in a shell, a backslash does not escape: it is part of a Windows path.
     lexer = shlex.shlex(command, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
     try:
@@ -182,21 +185,23 @@ def _entry(command: str, url: str, bearer: str, env: str) -> dict[str, Any]:
     return {"command": program, "args": args, **({"env": variables} if variables else {})}
 
 
-def _figures(figures: Figures) -> dict[str, Any]:
-    return {"calls": figures.calls, "failures": figures.failures, "ms": _ms(figures.median_seconds)}
-
-
 def _ms(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1000)
 
 
-_ASCII_CHARS_PER_TOKEN = 4
-"""English and JSON; other scripts take about a token for each character (an estimate: models differ)."""
+def estimate_tokens(tool: Tool, *, visible: bool) -> int:
+    """Return about how many tokens a tool costs in every prompt.
 
-
-def estimate_tokens(tool: Tool) -> int:
-    """Return about how many tokens the definition of a tool costs in every prompt that shows it."""
+    The host sends the definition of a visible tool, and lists each deferred one by name and
+    description (read in MaiBot 1.3.15, `build_deferred_tools_reminder`).
+    """
+    if not visible:
+        return _tokens(f"{tool.name}: {tool.description}")
     definition = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
-    text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
-    plain = sum(character.isascii() for character in text)
-    return math.ceil(plain / _ASCII_CHARS_PER_TOKEN) + len(text) - plain
+    return _tokens(json.dumps(definition, ensure_ascii=False, separators=(",", ":")))
+
+
+def _tokens(text: str) -> int:
+    """Estimate the tokens of a text; models differ."""
+    ascii_chars = sum(character.isascii() for character in text)
+    return math.ceil(ascii_chars / ASCII_CHARS_PER_TOKEN) + len(text) - ascii_chars

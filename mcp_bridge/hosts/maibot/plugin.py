@@ -1,77 +1,74 @@
-"""The adapter for MaiBot >= 1.0 (facts seen on 1.3.15 with SDK 2.16).
+"""The plugin for MaiBot >= 1.0 (facts seen on 1.3.15 with SDK 2.16).
 
 The host's order: import, `create_plugin`, `set_plugin_config`, `get_components` (on the
-shared event loop), register, `on_load`. Tools must be declared in `get_components`, so
-discovery starts on a thread of its own when the config arrives, and what comes later is
-declared by reloading. Every hook may be called again after `on_unload`: when a new
+shared event loop), register, `on_load`. Tools have to be declared in `get_components`, so
+the servers start on a thread of their own when the configuration arrives, and later tools are
+declared by reloading the plugin. Every hook may be called again after `on_unload`: when a new
 instance fails to load, the host goes back to the old one.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...bridge.thread import BridgeThread
-from ...config.bridge_config import BridgeConfig, parse_config
-from ...errors import ConfigError
-from ...store.atomic_file import write_whole
-from ...store.data_dir import note_bot
-from ..base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
-from ..owner.desk import OwnerActions
-from ..owner.switches import Switches
+from maibot_sdk import Command, MaiBotPlugin, components
+
+from ...calls import Call
+from ...config.bridge_config import BridgeConfig
+from ...errors import BridgeError
+from ..owner.background import BackgroundTasks
+from ..owner.command import PATTERN
 from ..owner.texts import OwnerTexts
-from .components import FOLDER, OwnerComponents
+from .owner import OwnerControls
 from .reload import Reloader, is_own_reload
-from .tool import MaiBotTool, caller_of, declare, send_media, shown_names
+from .servers import PluginServers, read_config
+from .tool import caller_of, send_media
 
 logger = logging.getLogger(__name__)
 
 PLUGIN_ID = "mcp-bridge"
-COMPONENT_WAIT_SECONDS = 2.0
-"""Most that `get_components` waits: it blocks the loop that all plugins share."""
-EDIT_WAIT_SECONDS = 15.0
-"""How long servers that an edit has added are got to know while the old tools still serve."""
-HANDOVER_SECONDS = 2.0
-"""How long calls are still taken after `on_unload`: the host lists the old tools a moment longer."""
 
 
-class McpBridgePlugin(OwnerComponents):
-    """Declares every tool of every configured MCP server as a tool of the bot."""
+def _no_api(name: str) -> Callable[[Any], Any]:
+    """Replace the decorator `API`, which SDKs before 2.1 do not have; they have no pages either."""
+    return lambda function: function
+
+
+API: Callable[[str], Callable[[Any], Any]] = getattr(components, "API", _no_api)
+
+
+class McpBridgePlugin(MaiBotPlugin):  # type: ignore[misc]  # the host's SDK is not installed with us
+    """Declares every tool of every configured MCP server as a tool of the bot.
+
+    The SDK finds the command and the page's API by their decorators on this class.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._bridge: BridgeThread | None = None
-        self._running_config: Mapping[str, Any] | None = None
-        self._classes: dict[str, type[MaiBotTool]] = {}
+        self._servers: PluginServers | None = None
+        self._owner: OwnerControls | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._reloader: Reloader | None = None
+        self._tasks = BackgroundTasks()
         self._edit: asyncio.Task[None] | None = None
 
     def set_plugin_config(self, config: dict[str, Any]) -> None:
-        """Take the parsed config.toml; starts the servers unless they run or the plugin is off."""
+        """Take the parsed config.toml; starts the servers unless they run or the plugin is disabled."""
         super().set_plugin_config(config)
-        plugin = config.get("plugin")
-        if self._bridge is None and not (isinstance(plugin, Mapping) and plugin.get("enabled") is False):
-            self._start(config)
+        if self._servers is not None and self._servers.bridge is not None:
+            return
+        parsed = read_config(config)
+        if parsed.enabled:
+            self._start(config, parsed)
 
     def get_components(self) -> list[dict[str, Any]]:
-        """Return the tools that are known now.
-
-        Waits 2 s at the most for those never seen before, and not at all in a reload, during
-        which the host has none of our tools.
-        """
-        if self._bridge is not None and is_own_reload(self._state_file):
-            self._bridge.wait_started(COMPONENT_WAIT_SECONDS)
-        elif self._bridge is not None:
-            self._bridge.wait_known(COMPONENT_WAIT_SECONDS)
-        self._classes, components = self._offer()
-        self._declared = components
-        return [*super().get_components(), *components]
+        """Return the command, the page's API and the tools known now; waits at most 2 s for tools."""
+        tools = self._servers.declare(own_reload=is_own_reload(self._state_file)) if self._servers else []
+        return [*super().get_components(), *tools]
 
     async def on_load(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -79,167 +76,148 @@ class McpBridgePlugin(OwnerComponents):
             self._reloader.stop()
         self._reloader = Reloader(self._reload_self, self._differs, self._state_file)
         self._reloader.start()
-        logger.info("mcp-bridge: %d tools of %d servers", len(self._classes), len(self._servers.servers))
+        if self._servers is not None:
+            servers = self._servers
+            logger.info("mcp-bridge: %d tools of %d servers", servers.tool_count, len(servers.config.servers))
 
     async def on_unload(self) -> None:
         """Return at once: running calls finish in the background, then all servers end."""
         if self._reloader is not None:
             self._reloader.stop()
-        if self._edit is not None:
-            self._edit.cancel()
-        self.stop_errands()
-        bridge, self._bridge = self._bridge, None
-        if bridge is not None:
-            self._keep_counts(bridge)
-            bridge.close_soon(HANDOVER_SECONDS)
+        if self._servers is not None:
+            self._servers.close()
+        await self._tasks.cancel()
 
     async def on_config_update(self, scope: str, config_data: dict[str, Any], version: str) -> None:
-        """Have an edited config.toml take effect; other configurations do not concern us."""
+        """Apply an edited config.toml; other configurations of the bot do not concern this plugin."""
         if scope != "self" or self._reloader is None:
             return
         if self._edit is not None:
             self._edit.cancel()
-        self._edit = asyncio.create_task(self._take_in(config_data), name="mcp-bridge edit")
+        self._edit = self._tasks.start(self._apply_edit(config_data), "the edit of config.toml")
 
     async def invoke_component(self, component_name: str, /, **arguments: Any) -> dict[str, Any]:
-        """Run a tool for the host, which passes the model's arguments flat and adds its own."""
-        tool = self._classes.get(component_name)
-        if tool is None:
+        """Call a tool for the host, which passes the model's arguments as keywords and adds its own."""
+        servers, owner = self._servers, self._owner
+        tool = servers.tool(component_name) if servers is not None else None
+        if servers is None or owner is None or tool is None:
             text = f"there is no tool '{component_name}' any more"
             return {"success": False, "content": text, "error": text}
         caller = caller_of(arguments)
         stream_id = str(arguments.get("stream_id") or "")
-        self._consents.note_chat(caller.chat, stream_id)
+        owner.chats.note(caller.chat, stream_id)
         called = tool(chat=caller.chat, user=caller.user)
         answer = await called.execute(arguments)
-        if called.media and self._sends_media(tool):
+        if called.media and servers.sends_media(tool):
             sent = await send_media(self.ctx.send, stream_id, called.media)
             if sent:
-                answer["content"] += "\n" + OwnerTexts(self._servers.language)("media.sent", count=sent)
+                answer["content"] += "\n" + OwnerTexts(servers.config.language)("media.sent", count=sent)
         return answer
 
-    @property
-    def _data_dir(self) -> Path:
-        return Path(self.ctx.paths.data_dir)
+    @Command("mcp", description="查看和开关 MCP 服务器，仅限主人使用", pattern=PATTERN)  # type: ignore[untyped-decorator]
+    async def owner_command(
+        self,
+        stream_id: str = "",
+        platform: str = "",
+        user_id: str = "",
+        matched_groups: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> tuple[bool, str | None, bool]:
+        """Run `/mcp` of an owner; from others it is an ordinary message."""
+        if self._owner is None or not self._owner.is_owner(f"{platform}:{user_id}"):
+            return True, None, False
+        self._owner.run_command(str((matched_groups or {}).get("words") or ""), stream_id)
+        return True, None, True
 
-    @property
-    def _counts_file(self) -> Path:
-        return self._data_dir / "counts.json"
+    @API("mcp_overview")
+    async def page_overview(self) -> dict[str, Any]:
+        return self._controls().overview()
+
+    @API("mcp_refresh")
+    async def page_refresh(self) -> dict[str, Any]:
+        return await self._controls().page.refresh()
+
+    @API("mcp_switch_on")
+    async def page_switch_on(self, server: str) -> dict[str, Any]:
+        return await self._controls().page.switch(server, on=True)
+
+    @API("mcp_switch_off")
+    async def page_switch_off(self, server: str) -> dict[str, Any]:
+        return await self._controls().page.switch(server, on=False)
+
+    @API("mcp_try_tool")
+    async def page_try_tool(self, tool: str, arguments: str = "") -> dict[str, Any]:
+        return await self._controls().page.try_tool(tool, arguments)
+
+    @API("mcp_add_server")
+    async def page_add_server(
+        self, name: str, command: str = "", url: str = "", bearer: str = "", env: str = ""
+    ) -> dict[str, Any]:
+        return await self._controls().page.add_server(name, command, url, bearer, env)
 
     @property
     def _state_file(self) -> Path:
-        return self._data_dir / "reload.json"
+        return Path(self.ctx.paths.data_dir) / "reload.json"
 
-    def _start(self, config: Mapping[str, Any]) -> None:
-        switches = Switches(self._data_dir / "switches.json")
-        self._desk = OwnerActions(lambda: self._bridge, lambda: self._servers, self._apply, switches)
-        self._adopt(config, _parse(config))
-        self._bridge = BridgeThread(
-            switches.apply(self._servers), data_dir=self._data_dir, on_change=self._changed, confirm=self._confirm
-        )
-        if is_own_reload(self._state_file):
-            self._restore_counts(self._bridge)
-        self._bridge.start()
-        try:
-            note_bot(FOLDER / "config.toml", self._data_dir.absolute())
-        except OSError as error:
-            logger.debug("no note for the command line: %s", error)
+    def _start(self, raw: Mapping[str, Any], config: BridgeConfig) -> None:
+        servers = PluginServers(Path(self.ctx.paths.data_dir), self._request_reload)
+        servers.adopt(raw, config)
+        self._servers, self._owner = servers, OwnerControls(servers, self._send_text, self._tasks)
+        servers.start(on_change=self._changed, confirm=self._confirm, own_reload=is_own_reload(self._state_file))
 
-    def _keep_counts(self, bridge: BridgeThread) -> None:
-        """Write the counts of calls down for the next generation: a reload is none of the owner's business."""
-        try:
-            write_whole(self._counts_file, json.dumps(bridge.ledger.to_json()).encode())
-        except (OSError, ValueError) as error:
-            logger.debug("the counts of calls begin anew: %s", error)
+    async def _apply_edit(self, raw: Mapping[str, Any]) -> None:
+        """Apply an edit to the running bridge; the plugin is reloaded only if other tools have to be declared."""
+        config = read_config(raw)
+        servers = self._servers
+        if servers is not None and servers.bridge is not None and config.enabled:
+            servers.adopt(raw, config)
+            await servers.apply()
+        else:
+            self._request_reload()
 
-    def _restore_counts(self, bridge: BridgeThread) -> None:
-        try:
-            bridge.ledger.restore(json.loads(self._counts_file.read_text("utf-8")))
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            logger.debug("the counts of calls begin anew: %s", error)
-
-    def _adopt(self, config: Mapping[str, Any], parsed: BridgeConfig) -> None:
-        self._running_config, self._servers = config, parsed
-        self._consents.owners, self._consents.words = parsed.owners, OwnerTexts(parsed.language)
-
-    async def _take_in(self, config: Mapping[str, Any]) -> None:
-        """Have an edit take effect: in the running bridge, and by a reload only if other tools are to be declared."""
-        parsed = _parse(config)
-        if self._bridge is not None and parsed.enabled:
-            self._adopt(config, parsed)
-            await self._apply()
-        elif self._reloader is not None:
+    def _request_reload(self) -> None:
+        if self._reloader is not None:
             self._reloader.request(edited=True)
 
-    async def _apply(self) -> None:
-        """Let the bridge work by the configuration and the switches as they are now."""
-        bridge, desk, reloader = self._bridge, self._desk, self._reloader
-        if bridge is None or desk is None:
-            return
-        # So that no tool is missing for long, new servers are got to know before the reload.
-        known = asyncio.ensure_future(bridge.reconfigure(desk.switches.apply(self._servers)))
-        try:
-            await asyncio.wait({known}, timeout=EDIT_WAIT_SECONDS)
-        finally:
-            known.cancel()
-        if known.done() and not known.cancelled() and known.exception() is not None:
-            logger.debug("the edit comes with the next start: %r", known.exception())
-        if reloader is not None:
-            reloader.request(edited=True)
-
-    def _offer(self) -> tuple[dict[str, type[MaiBotTool]], list[dict[str, Any]]]:
-        """Return what would be declared now: the tool classes and their components."""
-        bridge = self._bridge
-        if bridge is None:
-            return {}, []
-        configs = {server.name: server for server in self._servers.servers}
-        classes: dict[str, type[MaiBotTool]] = {}
-        components: list[dict[str, Any]] = []
-        tools = bridge.tools()
-        shown = shown_names(tools, configs, self._servers.max_visible)
-        for tool in tools:
-            made = create_mcp_tool_class(tool, bridge, MaiBotTool)
-            classes[tool.name] = made
-            components.append(declare(made, configs[tool.server], visible=tool.name in shown))
-        return classes, components
-
     def _changed(self) -> None:
-        """Called on the bridge's thread when the tools have changed."""
+        """Check for changed tools; called on the bridge's thread."""
         loop, reloader = self._loop, self._reloader
         if loop is not None and reloader is not None:
             try:
                 loop.call_soon_threadsafe(reloader.request)
             except RuntimeError:
-                logger.debug("the host's loop has ended")
+                logger.debug("the host's loop is closed")
 
     def _differs(self) -> bool:
-        if self._bridge is None:
-            return False
-        if self.get_plugin_config_data() != self._running_config:
-            return True
-        return self._offer()[1] != self._declared
-
-    def _sends_media(self, tool: type[MaiBotTool]) -> bool:
-        return any(one.send_media for one in self._servers.servers if one.name == tool.mcp_tool.server)
+        return self._servers is not None and self._servers.differs(self.get_plugin_config_data())
 
     async def _reload_self(self) -> bool:
         answer = await self.ctx.component.reload_plugin(PLUGIN_ID)
         return isinstance(answer, Mapping) and answer.get("success") is True
 
+    async def _confirm(self, call: Call) -> bool:
+        """Ask the owner; called on the bridge's loop, while messages are sent on the host's."""
+        if self._loop is None or self._owner is None:
+            return False
+        asked = asyncio.run_coroutine_threadsafe(self._owner.consents.ask(call), self._loop)
+        return await asyncio.wrap_future(asked)
 
-def _parse(config: Mapping[str, Any]) -> BridgeConfig:
-    """Check the configuration that the host has parsed; the file itself only gives line numbers."""
-    file = FOLDER / "config.toml"
-    try:
-        text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
-        parsed = parse_config(config, file=file, text=text)
-    except (ConfigError, OSError) as error:
-        logger.error("no MCP servers are started: %s", error)
-        return BridgeConfig()
-    servers = tuple(server.limited_to(MAX_CALL_SECONDS) for server in parsed.servers)
-    return replace(parsed, servers=servers)
+    async def _send_text(self, stream_id: str, text: str) -> bool:
+        if not stream_id:
+            return False
+        try:
+            return await self.ctx.send.text(text, stream_id) is not False
+        except Exception as error:  # an error of the platform's adapter must not end a call
+            logger.warning("a message could not be sent to the chat: %s", error or type(error).__name__)
+            return False
+
+    def _controls(self) -> OwnerControls:
+        """Return the owner's controls. Raises `BridgeError` if the plugin was never started."""
+        if self._owner is None:
+            raise BridgeError("the plugin is switched off in config.toml")
+        return self._owner
 
 
 def create_plugin() -> McpBridgePlugin:
-    """Return the plugin's instance; nothing is started before the config arrives."""
+    """Return the plugin; nothing is started before the configuration arrives."""
     return McpBridgePlugin()

@@ -1,6 +1,6 @@
-"""Reloading oneself in MaiBot, the only way to change the tools that a plugin has declared.
+"""Reload the plugin in MaiBot: the only way to change the tools that it has declared.
 
-Done by one background task, never inside a hook: a plugin that awaits its own reload while
+One background task does it, never a hook: a plugin that awaits its own reload while
 it is loading ends up running twice (seen on 1.3.15).
 """
 
@@ -20,22 +20,22 @@ logger = logging.getLogger(__name__)
 
 MIN_PAUSE_SECONDS = 5.0
 MAX_PAUSE_SECONDS = 600.0
-"""Reloads are at least so far apart, doubling from the first to the second while they go on."""
+"""The pause between reloads: it doubles from the minimum to the maximum while reloads go on."""
 CALM_SECONDS = 600.0
-"""After so long without a reload the pauses begin anew."""
+"""After this time without a reload the pause is the minimum again."""
 MAX_REFUSALS = 5
-"""How often in a row the host may refuse; then the next change is awaited."""
+"""Refusals of the host in a row, after which the next change is awaited."""
 SETTLE_SECONDS = 1.0
-"""How long further changes are collected: servers become ready one after the other."""
+"""How long further changes are collected: servers become ready one after another."""
 RECENT_SECONDS = 30.0
-"""A start so soon after a reload that this process asked for is that reload."""
+"""A start this soon after a reload requested in this process is that reload."""
 
 
 class Reloader:
-    """Reloads the plugin once whenever what it would declare differs from what it has declared.
+    """Reloads the plugin when the tools it would declare differ from those it has declared.
 
-    `reload` asks the host and tells whether it did; `differs` compares. The time of the last
-    reload is kept in `state_file`, since each reload is the end of this object.
+    `reload` asks the host and returns whether it reloaded; `differs` compares. The time of the last
+    reload is stored in `state_file`, because a reload ends this object.
     """
 
     def __init__(self, reload: Callable[[], Awaitable[bool]], differs: Callable[[], bool], state_file: Path) -> None:
@@ -48,17 +48,17 @@ class Reloader:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to serve requests; changes that came earlier are looked at now."""
+        """Start checking for changes; the first check is due now."""
         self._wanted.set()
         self._task = asyncio.create_task(self._run(), name="mcp-bridge reload")
 
     def request(self, *, edited: bool = False) -> None:
-        """Have a difference looked for soon; an owner's edit is not made to wait for servers' whims."""
+        """Schedule a check for changed tools. An owner's edit skips the back-off for servers that keep changing."""
         self._edited = self._edited or edited
         self._wanted.set()
 
     def stop(self) -> None:
-        """Do nothing more. A reload under way is left to the host: it is what ends us."""
+        """Stop checking. A running reload is not cancelled: the host is unloading this plugin in it."""
         self._stopped = True
         self._wanted.set()
 
@@ -84,7 +84,7 @@ class Reloader:
                 await asyncio.sleep(min(MIN_PAUSE_SECONDS * 2**refusals, MAX_PAUSE_SECONDS))
                 self._wanted.set()
             else:
-                logger.warning("the host does not reload the plugin; changed tools appear after a restart")
+                logger.warning("the host refuses to reload the plugin; changed tools appear after a restart")
                 refusals = 0
 
     def _write(self, pause: float) -> None:
@@ -93,11 +93,11 @@ class Reloader:
             self._state_file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._state_file, json.dumps(state).encode())
         except OSError as error:
-            logger.debug("the time of the reload cannot be kept: %s", error)
+            logger.debug("the time of the reload cannot be stored: %s", error)
 
 
 def read_state(state_file: Path) -> tuple[float, float]:
-    """Return when the last reload was (of the clock), and how many seconds to pause after it."""
+    """Return the Unix time of the last reload, and the pause in seconds after it."""
     state = _load(state_file)
     last, pause = state.get("last"), state.get("pause")
     if not isinstance(last, float) or not isinstance(pause, (int, float)):
@@ -108,7 +108,7 @@ def read_state(state_file: Path) -> tuple[float, float]:
 
 
 def is_own_reload(state_file: Path) -> bool:
-    """Tell whether this start is a reload that an earlier generation in this process has asked for."""
+    """Return whether this start is a reload that an earlier instance in this process has requested."""
     state = _load(state_file)
     return state.get("pid") == os.getpid() and 0 <= time.time() - read_state(state_file)[0] < RECENT_SECONDS
 

@@ -1,4 +1,4 @@
-"""How MaiBot >= 1.0 (seen on 1.3.15, SDK 2.16) declares a tool and takes its answer."""
+"""How a tool is declared to MaiBot >= 1.0 (seen on 1.3.15, SDK 2.16), and how its answer is returned."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ from ...tools.result import Media, ToolResult
 from ...tools.tool import Tool
 from ..base_tool import BaseTool
 
+logger = logging.getLogger(__name__)
+
 SPARE_SECONDS = 5.0
-"""What the host's own limit is above ours, so that our words arrive and not its."""
+"""Added to our own limits for the host's limit, so that our error arrives before the host's."""
+SEND_SECONDS = 20.0
+"""Time limit for sending one image or audio into the chat."""
+MAX_SENT = 5
+"""Most images and audio of one result that are sent into the chat."""
 MAX_ANSWER_BYTES = 8 * 2**20
-"""Most media of one answer: the host's frames end at 16 MiB, and base64 adds a third."""
+"""Most media of one answer: a frame of the host holds 16 MiB, and base64 adds a third."""
 
 
 class MaiBotTool(BaseTool):
-    """The base of our tools in MaiBot: what the host adds, and the shape of an answer."""
+    """The base of the tool classes in MaiBot: the arguments that the host adds, and the form of its answers."""
 
     host_arguments: ClassVar[Collection[str]] = frozenset(
         {
@@ -40,10 +46,10 @@ class MaiBotTool(BaseTool):
 
     mcp_tool: ClassVar[Tool]
     media: Sequence[Media] = ()
-    """What came with the last answer."""
+    """The media of the last answer."""
 
     def answer(self, result: ToolResult) -> dict[str, Any]:
-        """Return the host's answer; on failure `content` and `error` both, else the model sees raw JSON."""
+        """Return the answer for the host. A failure needs `content` and `error`, or the model sees raw JSON."""
         self.media = result.media
         answer: dict[str, Any] = {
             "success": not result.is_error,
@@ -81,13 +87,13 @@ def _content_item(media: Media) -> dict[str, Any] | None:
 
 
 def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> dict[str, Any]:
-    """Return the component by which the host lists a tool and calls it."""
+    """Return the component that declares a tool to the host."""
     scope, sessions = _where(config)
     metadata = {
         "description": tool.description,
         "parameters_raw": tool.input_schema,
         "visibility": "visible" if visible else "deferred",
-        # No attribute has that name, so the call falls through to `invoke_component`.
+        # The plugin has no attribute of that name, so the host calls `invoke_component`.
         "handler_name": f"mcp-bridge:{tool.name}",
         "timeout_ms": int(_seconds(tool.mcp_tool, config) * 1000),
     }
@@ -104,9 +110,10 @@ def declare(tool: type[MaiBotTool], config: ServerConfig, *, visible: bool) -> d
 
 
 def shown_names(tools: Sequence[Tool], configs: Mapping[str, ServerConfig], most: int) -> set[str]:
-    """Return which tools are shown in every prompt; the others are found by the model's tool search.
+    """Return the names of the visible tools; the others are deferred.
 
-    Those that the owner names, and of servers that name none the first ones, up to `most` in all.
+    Visible are the tools that the owner names, then the first tools of servers for which he names none, up to
+    `most` in all.
     """
     chosen, others = set(), []
     for tool in tools:
@@ -122,7 +129,7 @@ def shown_names(tools: Sequence[Tool], configs: Mapping[str, ServerConfig], most
 
 
 def _seconds(tool: Tool, config: ServerConfig) -> float:
-    """Return how long the host is to wait: longer than all our own limits together."""
+    """Return the host's time limit in seconds: longer than all our own limits together."""
     call = config.call_limits(tool.remote_name).total
     asking = config.confirm_timeout if matches(config.confirm, tool.remote_name, tool.annotations) else 0
     sending = MAX_SENT * SEND_SECONDS if config.send_media else 0
@@ -130,10 +137,10 @@ def _seconds(tool: Tool, config: ServerConfig) -> float:
 
 
 def _where(config: ServerConfig) -> tuple[str, list[str]]:
-    """Return the host's scope and its list of groups, as near to `chats` as the host can list.
+    """Return the host's `chat_scope` and `allowed_session`: the closest match to `chats`.
 
-    It knows groups by exact id, and all private chats together; what that does not catch is
-    refused when called.
+    The host lists tools for groups by exact id, or for all private chats; other patterns are checked
+    at each call.
     """
     if config.chats is None:
         return "all", []
@@ -156,16 +163,8 @@ def caller_of(arguments: Mapping[str, Any]) -> Caller:
     return Caller(chat, f"{platform}:{user}" if user else None)
 
 
-logger = logging.getLogger(__name__)
-
-SEND_SECONDS = 20.0
-"""How long the platform may take for one of them."""
-MAX_SENT = 5
-"""Most of one result: a chat is no gallery."""
-
-
 async def send_media(send: Any, stream_id: str, media: Sequence[Media]) -> int:
-    """Send what can be seen or heard through the host's `ctx.send`; return how many arrived."""
+    """Send images and audio through the host's `ctx.send`; return how many were sent."""
     wanted = [one for one in media if one.type != "file"][:MAX_SENT]
     sent = 0
     for one in wanted if stream_id else ():
@@ -181,7 +180,7 @@ async def send_media(send: Any, stream_id: str, media: Sequence[Media]) -> int:
                 case _:
                     assert_never(one.type)
             answer = await asyncio.wait_for(sending, SEND_SECONDS)
-        except Exception as error:  # whatever the platform's adapter raises, the model has its answer
+        except Exception as error:  # an error of the platform's adapter must not cost the model its answer
             logger.warning("a result's %s could not be sent into the chat: %s", one.type, error or type(error).__name__)
             continue
         sent += answer is not False

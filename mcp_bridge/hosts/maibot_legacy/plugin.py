@@ -1,10 +1,10 @@
-"""The adapter for MaiBot 0.10 to 0.12 (facts seen on 0.10.0 and 0.12.3).
+"""The plugin for MaiBot 0.10 to 0.12 (facts seen on 0.10.0 and 0.12.3).
 
 The host does everything synchronously inside its running loop: import, constructor,
-`get_plugin_components`, registration. There is no hook for loading and none for unloading: the
-host forgets the instance, and with that the servers end. What servers list later is registered
-on the host's loop. `config.toml` is read here and not by the host, which uses another TOML
-reader and, when it finds a `config_version`, writes the file anew without our tables.
+`get_plugin_components`, registration. It has no hooks for loading and unloading: it drops
+the instance, and the servers end when that is garbage-collected. Tools that servers list later are
+registered on the host's loop. `config.toml` is read here, not by the host, which uses another TOML
+reader and, when it finds a `config_version`, rewrites the file without our tables.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from ...bridge.thread import BridgeThread
 from ...config.bridge_config import BridgeConfig, load_config
 from ...errors import ConfigError
 from ..base_tool import MAX_CALL_SECONDS, create_mcp_tool_class
-from .tool import TELLS_CHATS, LegacyTool
+from .tool import PASSES_CHATS, LegacyTool
 
 logger = logging.getLogger(__name__)
 
 FOLDER = Path(__file__).resolve().parents[3]
 COMPONENT_WAIT_SECONDS = 5.0
-"""Most that the bot's start waits for servers never seen before; their tools are registered later."""
+"""Longest wait at the bot's start for servers whose tools were never listed; later tools are registered then."""
 
 
 class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is not installed with us
-    """Registers every tool of every configured MCP server; plugin.py derives the class that the host finds."""
+    """Registers every tool of every configured MCP server. plugin.py derives the class that the host finds."""
 
     plugin_name = "mcp-bridge"
     enable_plugin = True
@@ -56,7 +56,7 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
         self._update: asyncio.Task[None] | None = None
 
     def get_plugin_components(self) -> list[tuple[Any, type[LegacyTool]]]:
-        """Start the servers and return the tools that are known now; waits 5 s at the most."""
+        """Start the servers and return the tools known now; waits at most 5 s."""
         if self._bridge is None:
             self._bridge = self._start()
         self._bridge.wait_known(COMPONENT_WAIT_SECONDS)
@@ -69,7 +69,7 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
             loop = asyncio.get_running_loop()
         except RuntimeError:
             loop = None
-        me = weakref.ref(self)  # else the bridge would keep us, and we are what keeps it running
+        me = weakref.ref(self)  # a strong reference would keep the plugin, and with it the bridge, alive
 
         def update() -> None:
             if (plugin := me()) is not None:
@@ -80,7 +80,7 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
                 if loop is not None:
                     loop.call_soon_threadsafe(update)
             except RuntimeError:
-                logger.debug("the host's loop has ended")
+                logger.debug("the host's loop is closed")
 
         bridge = BridgeThread(self._servers, on_change=changed)
         bridge.start()
@@ -88,10 +88,10 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
         return bridge
 
     async def _register_changes(self) -> None:
-        """Make the host's registry hold what is offered now; nothing in it waits, so no two of them mix."""
+        """Update the host's registry to the tools offered now. Nothing here waits, so two updates cannot interleave."""
         registered = component_registry.get_plugin_info(self.plugin_name)
         if registered is None or registered is not self.plugin_info:
-            return  # unloaded, though somebody still holds us
+            return  # unloaded, but still referenced
         offered, before = self._offer(), dict(self._tools)
         for name, old in before.items():
             if name not in offered or offered[name].get_tool_definition() != old.get_tool_definition():
@@ -104,7 +104,7 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
                 self._tools[name] = offered[name]
         registered.components = [tool.get_tool_info() for tool in self._tools.values()]
         if self._tools != before:
-            logger.info("mcp-bridge: the tools have changed, there are %d now", len(self._tools))
+            logger.info("mcp-bridge: the tools have changed, now %d", len(self._tools))
 
     def _offer(self) -> dict[str, type[LegacyTool]]:
         bridge = self._bridge
@@ -112,19 +112,19 @@ class LegacyMcpBridgePlugin(BasePlugin):  # type: ignore[misc]  # the host is no
         return {tool.name: create_mcp_tool_class(tool, bridge, LegacyTool) for tool in tools if bridge is not None}
 
     def _is_free(self, name: str) -> bool:
-        """Tell whether no other plugin has a tool of that name: with the host the first one wins."""
+        """Return whether no other plugin has a tool of that name: the host keeps the first one."""
         info = component_registry.get_component_info(name, ComponentType.TOOL)
         if info is None or info.plugin_name == self.plugin_name:
             return True
         if name not in self._taken:
-            text = "tool %s is not offered: plugin '%s' has one of that name; rename the server, or disable that plugin"
+            text = "tool %s is not offered: plugin '%s' has one of that name; rename the server or disable that plugin"
             logger.warning(text, name, info.plugin_name)
         self._taken.add(name)
         return False
 
 
 def _load(file: Path) -> BridgeConfig:
-    """Read the configuration for a host with flat parameters; what is wrong is logged, and starts nothing."""
+    """Read the configuration for a host with flat parameters. An unreadable file is logged and starts no servers."""
     try:
         config = load_config(file)
     except ConfigError as error:
@@ -134,7 +134,7 @@ def _load(file: Path) -> BridgeConfig:
         logger.error('no MCP servers are started: run  %s -m pip install "mcp>=1.25,<3"', sys.executable)
         return replace(config, servers=())
     servers = tuple(server.limited_to(MAX_CALL_SECONDS) for server in config.servers)
-    if not TELLS_CHATS and any(server.session == "chat" for server in servers):
-        logger.warning('MaiBot 0.10 does not tell chats apart: session = "fresh" instead of "chat"')
+    if not PASSES_CHATS and any(server.session == "chat" for server in servers):
+        logger.warning('MaiBot 0.10 does not pass the chat to tools: session = "fresh" instead of "chat"')
         servers = tuple(replace(one, session="fresh" if one.session == "chat" else one.session) for one in servers)
     return replace(config, servers=servers, schema_profile="strict")

@@ -1,4 +1,4 @@
-"""How MaiBot 0.10 to 0.12 (seen on 0.10.0 and 0.12.3) declares a tool and calls it."""
+"""How tools are declared to MaiBot 0.10 to 0.12 (seen on 0.10.0 and 0.12.3) and called by it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ..base_tool import Parameter
 
 _NUMBERS = re.findall(r"\d+", getattr(sys.modules.get("src.config.config"), "MMC_VERSION", "0.12"))
 HOST_VERSION = tuple(map(int, _NUMBERS[:2]))
-TELLS_CHATS = HOST_VERSION >= (0, 11)
-"""Before, a tool was not told in which chat it is called."""
+PASSES_CHATS = HOST_VERSION >= (0, 11)
+"""Earlier versions do not pass the chat to a tool."""
 SENDS_JSON_TYPES = HOST_VERSION >= (0, 12)
-"""Before, "float" and "bool" went to the model API, and a strict one refuses such a request as a whole."""
+"""Earlier versions send "float" and "bool" to the model API; a strict one refuses the whole request."""
 
 _TYPES = {
     "string": ToolParamType.STRING,
@@ -35,12 +35,12 @@ _AS_TEXT = {} if SENDS_JSON_TYPES else {"number": "a number", "boolean": "true o
 
 
 class LegacyTool(BaseTool):  # type: ignore[misc]  # the host is not installed with us
-    """The base of our tools: four types of parameters, or none, which the host's own class refuses up to 0.11.1."""
+    """The base of the tool classes: four parameter types, or none, which the host's own class refuses up to 0.11.1."""
 
     host_arguments: ClassVar[Collection[str]] = frozenset({"llm_called"})
 
     def __init__(self, plugin_config: dict[str, Any] | None = None, chat_stream: Any = None) -> None:
-        super().__init__(plugin_config)  # 0.10 takes no more
+        super().__init__(plugin_config)  # 0.10 has no second parameter
         caller = caller_of(chat_stream)
         self.chat, self.user = caller.chat, caller.user
 
@@ -61,7 +61,7 @@ class LegacyTool(BaseTool):  # type: ignore[misc]  # the host is not installed w
 
     @classmethod
     def flat_parameter(cls, flat: FlatParameter) -> Parameter:
-        """Return the host's 5-tuple; what the host cannot send is asked for as text, and read back as meant."""
+        """Return the host's 5-tuple. A type that the host cannot send is requested as text and converted back."""
         description, kind = flat.description, _TYPES[flat.kind]
         if flat.kind in _AS_TEXT:
             description, kind = f"{description} ({_AS_TEXT[flat.kind]})", ToolParamType.STRING

@@ -1,4 +1,4 @@
-"""`/mcp`: what the owner types in a chat, and what is answered."""
+"""The command `/mcp` of the owner, and its answers in the chat."""
 
 from __future__ import annotations
 
@@ -6,109 +6,109 @@ import re
 from collections.abc import Awaitable, Callable
 
 from ...bridge.bridge import ServerStatus
-from ...calls.ledger import Figures
 from ...errors import BridgeError
 from ...text.cleaning import truncate
+from .actions import OwnerActions
 from .consent import Consents
-from .desk import OwnerActions
 
 PATTERN = r"^\s*/mcp(?:\s+(?P<words>[\s\S]*))?$"
-"""What the host looks for in a message."""
+"""Messages that are the command."""
 EXAMPLE = 'mcp_calculator_add {"a": 5, "b": 3}'
 MAX_LINES = 40
 MAX_REASON_CHARS = 200
 MAX_ANSWER_CHARS = 1500
-"""Longer answers of a tool are cut: they are for a chat."""
+"""Longest answer of a tool shown in a chat; longer ones are cut."""
 _MARKS = {"ready": "●", "starting": "◌", "retrying": "◌", "failed": "○", "disabled": "–"}
 
-Say = Callable[[str], Awaitable[object]]
+Reply = Callable[[str], Awaitable[object]]
+"""Sends a text into the chat of the command."""
 
 
 class OwnerCommand:
-    """Answers `/mcp`; who may use it is not decided here."""
+    """Runs `/mcp`. The host checks first whether the sender is an owner."""
 
-    def __init__(self, desk: OwnerActions, consents: Consents) -> None:
-        self._desk = desk
+    def __init__(self, actions: OwnerActions, consents: Consents) -> None:
+        self._actions = actions
         self._consents = consents
 
-    async def run(self, words: str, say: Say) -> None:
-        """Do what the words after `/mcp` ask for; everything worth saying goes through `say`."""
-        verb, _, rest = words.strip().partition(" ")
+    async def run(self, text: str, reply: Reply) -> None:
+        """Run the command; `text` is what follows `/mcp`. May reply more than once."""
+        verb, _, rest = text.strip().partition(" ")
         rest = rest.strip()
         try:
             match verb.lower():
                 case "" | "status" | "状态":
-                    await say(self.status())
+                    await reply(self.status())
                 case "tools" | "工具":
-                    await say(self.tools(rest))
+                    await reply(self.tools(rest))
                 case "reload" | "refresh" | "重载":
-                    await say(self._desk.words("reloading"))
-                    await say(self._desk.words("reloaded", tools=await self._desk.refresh()))
+                    await reply(self._actions.words("reloading"))
+                    await reply(self._actions.words("reloaded", tools=await self._actions.refresh()))
                 case "on" | "off" if rest:
-                    await say(await self._desk.switch(rest, on=verb.lower() == "on"))
+                    await reply(await self._actions.switch(rest, on=verb.lower() == "on"))
                 case "call" | "调用":
-                    await say(await self.call(rest))
+                    await reply(await self.call(rest))
                 case "yes" | "no":
                     number = re.search(r"\d+", rest)
-                    await say(self._consents.answer(int(number[0]) if number else None, yes=verb.lower() == "yes"))
+                    await reply(self._consents.answer(int(number[0]) if number else None, yes=verb.lower() == "yes"))
                 case _:
-                    await say(self._desk.words("help"))
+                    await reply(self._actions.words("help"))
         except BridgeError as error:
-            await say(error.message)
+            await reply(error.message)
 
     def status(self) -> str:
-        """Return how the servers are doing, a line each and one for the reason where one is not well."""
-        words, servers = self._desk.words, self._desk.servers()
+        """Return the state of each server, with the reason of one that is not ready."""
+        words, servers = self._actions.words, self._actions.servers()
         if not servers:
             return words("status.none")
-        lines = [words("status", servers=len(servers), tools=len(self._desk.tools()))]
+        lines = [words("status", servers=len(servers), tools=len(self._actions.tools()))]
         for server in servers:
             lines += self._server(server)
         return _joined(lines, words("more", count="{count}"))
 
     def tools(self, server: str) -> str:
-        """Return the tools of a server, or of all, with their figures."""
-        words = self._desk.words
-        names = [one.name for one in self._desk.servers()]
+        """Return the tools of a server, or of all, with their call statistics."""
+        words = self._actions.words
+        names = [one.name for one in self._actions.servers()]
         if server and server not in names:
             return words("no_server", name=server, names=", ".join(names))
-        chosen = [tool for tool in self._desk.tools() if not server or tool.server == server]
+        chosen = [tool for tool in self._actions.tools() if not server or tool.server == server]
         lines = []
         for tool in chosen:
-            figures = self._desk.figures(tool)
-            counts = {"calls": figures.calls, "failures": figures.failures, "ms": _ms(figures)}
+            figures = self._actions.figures(tool)
+            counts = {"calls": figures.calls, "failures": figures.failures, "ms": _ms(figures.median_seconds)}
             lines.append(words("tool", name=tool.name, **counts) if figures.calls else tool.name)
         return _joined(lines, words("more", count="{count}")) if lines else words("tools.none")
 
     async def call(self, text: str) -> str:
-        """Try a tool; `text` is its name and perhaps JSON arguments."""
+        """Try a tool; `text` is its name and optional JSON arguments."""
         name, _, arguments = text.partition(" ")
-        words = self._desk.words
+        words = self._actions.words
         if not name:
             return words("call.usage", example=EXAMPLE)
-        trial = await self._desk.try_tool(name, arguments.strip())
-        answer = truncate(trial.text, MAX_ANSWER_CHARS)
-        if not trial.ok:
+        tried = await self._actions.try_tool(name, arguments.strip())
+        answer = truncate(tried.text, MAX_ANSWER_CHARS)
+        if not tried.ok:
             return words("call.failed", name=name, text=answer)
-        return words("call.done", name=name, ms=round(trial.seconds * 1000), text=answer)
+        return words("call.done", name=name, ms=_ms(tried.seconds), text=answer)
 
     def _server(self, server: ServerStatus) -> list[str]:
-        words = self._desk.words
+        words = self._actions.words
         state = words(f"state.{server.state}")
         line = words("server", mark=_MARKS[server.state], name=server.name, state=state, tools=server.tools)
         if server.calls:
-            median = "-" if server.median_seconds is None else round(server.median_seconds * 1000)
-            line += words("server.calls", calls=server.calls, failures=server.failures, ms=median)
+            ms = _ms(server.median_seconds)
+            line += words("server.calls", calls=server.calls, failures=server.failures, ms=ms)
         lines = [line]
-        if server.name in self._desk.switches.off:
+        if server.name in self._actions.switches.off:
             lines.append("  " + words("server.off", name=server.name))
         elif server.reason:
             lines.append("  " + words("server.reason", reason=truncate(server.reason, MAX_REASON_CHARS)))
         return lines
 
 
-def _ms(figures: Figures) -> object:
-    return "-" if figures.median_seconds is None else round(figures.median_seconds * 1000)
+def _ms(seconds: float | None) -> object:
+    return "-" if seconds is None else round(seconds * 1000)
 
 
 def _joined(lines: list[str], more: str) -> str:

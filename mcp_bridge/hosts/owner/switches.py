@@ -1,4 +1,4 @@
-"""Servers that the owner has switched off in chat or on the page, remembered in the bot's data folder."""
+"""Servers that the owner has switched off in the chat or on the page, stored in the bot's data folder."""
 
 from __future__ import annotations
 
@@ -14,23 +14,27 @@ logger = logging.getLogger(__name__)
 
 
 class Switches:
-    """The names of servers that are off although config.toml says on."""
+    """The names of servers that are switched off although config.toml enables them."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self.off = _read(file)
 
     def turn(self, server: str, *, on: bool) -> None:
-        """Switch a server; what cannot be written down holds until the next start, with a warning."""
+        """Switch a server. If that cannot be stored, it holds until the next start, and a warning is logged."""
         self.off = self.off - {server} if on else self.off | {server}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._file, json.dumps(sorted(self.off)).encode())
         except OSError as error:
-            logger.warning("the switch of '%s' holds until the next start: %s", server, error.strerror or error)
+            logger.warning(
+                "the switch of '%s' only holds until the next start: %s",
+                server,
+                error.strerror or error,
+            )
 
     def apply(self, config: BridgeConfig) -> BridgeConfig:
-        """Return the configuration with these servers off."""
+        """Return the configuration with these servers disabled."""
         servers = tuple(
             replace(server, enabled=False) if server.name in self.off else server for server in config.servers
         )
@@ -44,5 +48,5 @@ def _read(file: Path) -> frozenset[str]:
     except FileNotFoundError:
         return frozenset()
     except (OSError, ValueError, TypeError) as error:
-        logger.warning("%s cannot be read, so servers switched off earlier are on again: %s", file, error)
+        logger.warning("%s cannot be read; servers that were switched off are on again: %s", file, error)
         return frozenset()

@@ -1,6 +1,7 @@
-"""Tell whether a value fits a schema, leniently: whatever is valid fits, limits and patterns aside.
+"""Tell whether a value fits a schema, leniently: every valid value fits; limits and patterns are not checked.
 
-A server's schema may be malformed or endless; every doubt is settled in favour of the value.
+A server's schema may be malformed or endless; in doubt the value fits. The library `jsonschema` is not used:
+it raises on malformed and on endless schemas.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from ..schema.refs import References
 from .listed import Listed
 
 MAX_STEPS: Final = 100_000
-"""Schemas applied to the values of one call: definitions that name each other twice would never end.
+"""Schemas applied to the values of one call; mutually recursive definitions would go on for ever.
 
-A table of 1,000 rows takes 30,000; all of them take a quarter of a second.
+A table of 1,000 rows needs 30,000; the whole limit takes a quarter of a second.
 """
 
 
@@ -39,7 +40,7 @@ class Checker:
             raise OutOfSteps
 
     def listed(self, schema: Mapping[str, Any]) -> Listed | None:
-        """Return the values that a schema lists in `enum`, else that of its `const`; None if it has neither."""
+        """Return the values that a schema lists in its `enum`, else that of its `const`; None if it has neither."""
         values = schema.get("enum")
         if not isinstance(values, list):
             return Listed([schema["const"]]) if "const" in schema else None
@@ -48,13 +49,13 @@ class Checker:
         return self._listed[id(values)]
 
     def always(self, schema: Mapping[str, Any]) -> list[Any]:
-        """Return the schemas that hold wherever this one does: what it refers to, and its `allOf`."""
+        """Return the schemas that apply wherever this one does: its reference, and its `allOf`."""
         parts = [self._references.resolve(schema["$ref"], schema)] if "$ref" in schema else []
         listed = schema.get("allOf")
         return [*parts, *(listed if isinstance(listed, list) else ())]
 
     def required(self, schema: Mapping[str, Any], depth: int = 5) -> frozenset[str]:
-        """Return the names that a schema requires, also through what it refers to."""
+        """Return the names that a schema requires, itself or through its references and `allOf`."""
         self.step()
         listed = schema.get("required")
         names = frozenset(n for n in (listed if isinstance(listed, list) else ()) if isinstance(n, str))
@@ -65,14 +66,14 @@ class Checker:
         return names
 
     def item_schemas(self, schema: Mapping[str, Any]) -> tuple[list[Any], object]:
-        """Return the schemas of the first items, and that of all others."""
+        """Return the schemas of the first items by position, and the schema of all others."""
         prefix, items = schema.get("prefixItems"), schema.get("items")
         if isinstance(items, list):  # the tuple form up to draft 2019-09
             return items, schema.get("additionalItems")
         return (prefix if isinstance(prefix, list) else []), items
 
-    def says_something(self, schema: object) -> bool:
-        """Tell whether a schema names a type or values, so that fitting it means something."""
+    def is_specific(self, schema: object) -> bool:
+        """Tell whether a schema states a type or values, so that not every value fits it."""
         if not isinstance(schema, Mapping):
             return False
         return bool(type_words(schema.get("type"))) or any(
@@ -80,7 +81,7 @@ class Checker:
         )
 
     def only_null(self, schema: object) -> bool:
-        """Tell whether a schema takes null and nothing else."""
+        """Tell whether a schema allows null and nothing else."""
         return isinstance(schema, Mapping) and (
             type_words(schema.get("type")) == ["null"]
             or ("const" in schema and schema["const"] is None)

@@ -1,4 +1,4 @@
-"""The values that a schema lists, and which of them a value must mean."""
+"""The values that a schema lists, and which of them a value stands for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schema.convert import convert
 
 
 class Listed:
-    """The values that a schema lists, looked up at once however many there are."""
+    """The values that a schema lists; looking one up takes the same time however many there are."""
 
     def __init__(self, members: Sequence[Any]) -> None:
         self._scalars: dict[object, Any] = {}
@@ -31,7 +31,7 @@ class Listed:
         return any(same_json(value, member) for member in self._compound)
 
     def meant(self, value: Any) -> Any:
-        """Return the one listed value that `value` must mean, else the value itself."""
+        """Return the listed value that `value` stands for, or `value` itself unless there is exactly one."""
         if value in self:
             return value
         if not isinstance(value, str):
@@ -46,14 +46,14 @@ class Listed:
 
 
 def enum_member(value: Any, schema: Mapping[str, Any], listed: Listed | None) -> Any:
-    """Return the one value listed in a schema that `value` must mean, else the value itself."""
+    """Return the value listed in a schema that `value` stands for, or `value` itself unless there is exactly one."""
     if listed is None or (value is None and schema.get("nullable") is True):
         return value
     return listed.meant(value)
 
 
 def _key(value: object) -> object:
-    """Return what a scalar is looked up by, as JSON Schema compares; None for everything else."""
+    """Return the key of a scalar, equal for values that JSON Schema calls equal; None for other values."""
     if isinstance(value, bool):
         return ("boolean", value)
     if value is None or isinstance(value, (int, float, str)):

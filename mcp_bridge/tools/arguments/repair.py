@@ -1,8 +1,8 @@
-"""Read what a model sent as the arguments of a call, and repair it by the server's own schema.
+"""Read the arguments that a model sends, and repair them by the server's own schema.
 
-Models send numbers as strings, objects as JSON text and null for what they leave open; servers refuse
-that again and again. Only what the schema asks for is changed; what cannot be repaired is passed on, so
-that the server's own error reaches the model.
+Models send numbers as strings, objects as JSON text and null for omitted parameters; servers refuse such
+calls. Only values that do not fit the schema are changed; those that cannot be repaired are passed on, so that
+the server's own error reaches the model.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ _FENCE: Final = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)\s*```", re.DOTALL)
 _LIST_TEXT: Final = re.compile(
     r"""\s*(?:\[\s*["'\[{].*|\[.*\]|\{\s*".*\}|".*"|```.*|null|none|undefined)\s*""", re.DOTALL | re.IGNORECASE
 )
-"""Text that is, or was to be, JSON of a list, or stands for no value."""
+"""Text that is or was meant to be a JSON list, or that stands for no value."""
 _WRAPPERS: Final = frozenset({"arguments", "args", "kwargs", "params", "parameters", "input", "tool_input"})
-"""Names under which models and frameworks send all arguments as one."""
-
+"""Names under which models and frameworks wrap all arguments in one object."""
 
 _FLAT: Final = frozenset({"$schema", "type", "title", "description", "properties", "required", "additionalProperties"})
 _SIMPLE: Final = frozenset({"type", "title", "description", "default", "examples", "format", "minimum", "maximum"})
@@ -34,15 +33,15 @@ _PLAIN: Final = {"string": (str,), "boolean": (bool,), "integer": (int,), "numbe
 
 
 class ArgumentsError(ValueError):
-    """The arguments are not a JSON object; the text tells a model what was wrong, quoting it."""
+    """The arguments are not a JSON object; the message tells the model what is wrong, with a quotation."""
 
 
 def parse_arguments(arguments: object) -> dict[str, Any]:
-    """Return the arguments as a new dict of plain JSON values; nothing at all becomes `{}`.
+    """Return the arguments as a new dict of plain JSON values; None and empty text become `{}`.
 
-    Takes a mapping, JSON text (also within a code fence or encoded twice), UTF-8 bytes, or None.
-    Raises ArgumentsError for broken JSON, anything that is not an object, NaN, Infinity, integers of more
-    than 300 digits, values that JSON does not know, and more than 100 levels of nesting.
+    Accepts a mapping, JSON text (also in a code fence or encoded twice), UTF-8 bytes, or None.
+    Raises ArgumentsError for broken JSON, values that are not an object, NaN, Infinity, integers of more
+    than 300 digits, values that JSON cannot represent, and more than 100 levels of nesting.
     """
     value = arguments
     if isinstance(value, (bytes, bytearray)):
@@ -85,7 +84,9 @@ def _decode(text: str) -> object:
 def _checked_copy(value: object, nodes: list[int], depth: int) -> Any:
     nodes[0] -= 1
     if depth < 0 or nodes[0] < 0:
-        raise ArgumentsError(f"the arguments are nested more than {MAX_DEPTH} levels deep, or too many")
+        raise ArgumentsError(
+            f"the arguments are nested more than {MAX_DEPTH} levels deep or have more than {MAX_NODES} values"
+        )
     if isinstance(value, Mapping):
         if odd := [key for key in value if not isinstance(key, str)]:
             raise ArgumentsError(f"a name in the arguments is not a string: {_quote(repr(odd[0]))}")
@@ -94,7 +95,7 @@ def _checked_copy(value: object, nodes: list[int], depth: int) -> Any:
         return [_checked_copy(member, nodes, depth - 1) for member in value]
     plain = JsonCopier().copy(value)
     if plain is DROPPED:
-        raise ArgumentsError(f"the arguments hold a value that JSON cannot carry: {_quote(repr(value))}")
+        raise ArgumentsError(f"the arguments contain a value that JSON cannot represent: {_quote(repr(value))}")
     return plain
 
 
@@ -103,9 +104,9 @@ def _quote(text: str) -> str:
 
 
 def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, Any]:
-    """Return a copy of the arguments, changed where the server's raw schema asks for it; never raises.
+    """Return a copy of the arguments, changed where they do not fit the server's raw schema; never raises.
 
-    Arguments that satisfy the schema come back equal, and repairing twice is repairing once.
+    Arguments that are valid by the schema come back equal, and repairing a second time changes nothing.
     """
     if fits_at_a_glance(arguments, schema):
         return dict(arguments)
@@ -120,7 +121,7 @@ def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, 
             return original
         if _identical(repaired, original):
             return original
-        # A schema that contradicts itself could be "repaired" back and forth: then nothing is touched.
+        # A schema that contradicts itself may "repair" a value back and forth: then nothing is changed.
         again = _Repairer(checker).value(repaired, schema, MAX_DEPTH)
     except (OutOfSteps, RecursionError):
         return original
@@ -128,9 +129,9 @@ def repair_arguments(arguments: Mapping[str, Any], schema: object) -> dict[str, 
 
 
 def fits_at_a_glance(arguments: Mapping[str, Any], schema: object) -> bool:
-    """Tell whether there is clearly nothing to repair: simple values of the very types that a flat schema wants.
+    """Tell whether there is clearly nothing to repair: plain values of the types that a flat schema states.
 
-    Most calls are like that, and the long way takes a good part of what a call costs us.
+    Fast path: full repair is a noticeable share of a call's overhead, and most calls need none.
     """
     if not isinstance(schema, dict) or not schema.keys() <= _FLAT or schema.get("type") != "object":
         return False
@@ -148,7 +149,7 @@ def fits_at_a_glance(arguments: Mapping[str, Any], schema: object) -> bool:
 
 
 def _wrapped_arguments(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what stands under the only name there is, if models put all their arguments under that name."""
+    """Return the value of the only argument, if its name is one that models wrap all arguments in."""
     if len(arguments) != 1:
         return None
     name, inner = next(iter(arguments.items()))
@@ -159,13 +160,13 @@ def _wrapped_arguments(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 class _Repairer:
-    """Repair values against schemas of one document; each method returns a new value or the same."""
+    """Repair values by the schemas of one document; each method returns a new value or the same one."""
 
     def __init__(self, checker: Checker) -> None:
         self._checker = checker
 
     def value(self, value: Any, schema: object, depth: int, required: frozenset[str] = frozenset()) -> Any:
-        """Return the value as `schema` wants it; `required` are names that a neighbour schema requires."""
+        """Return the value as `schema` requires it; `required` are names that schemas around it require."""
         self._checker.step()
         if not isinstance(schema, Mapping) or depth <= 0:
             return value
@@ -201,12 +202,12 @@ class _Repairer:
         return value
 
     def _wrapped(self, value: Any, items: object, depth: int) -> Any:
-        """Return `[value]` where the items of the array state a type, and the value is of it.
+        """Return `[value]` if the value fits the schema of the array's items.
 
-        Not for text that was meant to be a whole list, or none: the server would act on nonsense, where its
-        error lets the model try again.
+        Text that was meant to be a whole list, or no value, is left unchanged: as an item it would be accepted
+        and acted on, whereas the server's error lets the model correct it.
         """
-        if value is None or value == "" or not self._checker.says_something(items):
+        if value is None or value == "" or not self._checker.is_specific(items):
             return value
         item = self.value(value, items, depth - 1)
         if not self._checker.fits(item, items, depth - 1):
@@ -224,7 +225,7 @@ class _Repairer:
             repaired = self.value(value, branch, depth - 1, required)
             if self._checker.fits(repaired, branch, depth - 1):
                 return repaired
-        # Of "a model or null" the model is meant, even if one of its other fields is still wrong.
+        # Of "an object or null" the object is meant, even if one of its fields is still wrong.
         meant = [branch for branch in branches if not self._checker.only_null(branch)]
         return self.value(value, meant[0], depth - 1, required) if len(meant) == 1 else value
 
@@ -263,7 +264,7 @@ def _copy(value: Any, depth: int) -> Any:
 
 
 def _identical(left: Any, right: Any) -> bool:
-    """Compare with types: `same_json` would take 5 for 5.0."""
+    """Compare values and their types: for `same_json` 5 and 5.0 are equal."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_identical(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):

@@ -1,4 +1,4 @@
-"""JSON Schema of a tool -> the schema that a model is shown."""
+"""From the JSON Schema of a tool to the schema that a model is shown."""
 
 from .shown import Profile as Profile
 from .shown import ShownSchema as ShownSchema

@@ -1,6 +1,6 @@
-"""Turn whatever a server calls a schema into well-formed JSON Schema draft 2020-12.
+"""Turn a server's schema, however malformed, into well-formed JSON Schema draft 2020-12.
 
-Every `$ref` of the result names a definition at its root, so that the root may be rebuilt afterwards.
+Every `$ref` of the result names a definition at its root, so that the root can be rebuilt afterwards.
 """
 
 from __future__ import annotations
@@ -10,26 +10,28 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from ...text.cleaning import clean_label, truncate
-from ...text.json_values import DROPPED, json_type
+from ...text.json_values import DROPPED
 from . import values
-from .keywords import BY_TYPE, LISTS, MAPS, REFERENCES, SINGLES, keywords_of, type_word, type_words
+from .drafts import modernize
+from .keywords import LISTS, MAPS, REFERENCES, SINGLES, type_word, type_words
+from .notes import with_notes
 from .refs import References
+from .type_lists import one_type
 
 MAX_NODES: Final = 20_000
-"""Schemas in one result; a tool that needs more cannot be shown to a model anyway."""
+"""Schemas in one result; a tool that needs more is too large for a model's context anyway."""
 
 _IDENTIFIERS: Final = frozenset({"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"})
 _LABELS: Final = ("title", "description", "$comment")
 _RAW_CHARS: Final = 4
-"""Characters read of a label for each one shown: cleaning megabytes would take seconds."""
+"""Characters of a label that are cleaned for each one shown: cleaning megabytes would take seconds."""
+_MAX_WARNINGS: Final = 50
 _SHORT_REF: Final = re.compile(r"#/(\$defs|definitions)/([^/]+)")
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/draft(/2020-12|/2019-09|-07|-06)/schema#?")
-_INNER: Final = frozenset({"enum", "const", "format", "anyOf"}).union(*BY_TYPE.values())
-"""Keywords that go into the branches when a list of types becomes an `anyOf`; others stay beside it."""
 
 
 class TooLarge(Exception):
-    """The result passes MAX_NODES at this depth."""
+    """The result has more than MAX_NODES schemas at this depth."""
 
 
 class Cleaner:
@@ -48,7 +50,7 @@ class Cleaner:
         self._moved: dict[str, Any] = {}
 
     def document(self) -> dict[str, Any]:
-        """Return the clean root, with `$defs` and `definitions` holding all that is referred to."""
+        """Return the clean root with every definition that is referred to in `$defs` or `definitions`."""
         defs: dict[str, Any] = {}
         for key in ("$defs", "definitions"):
             if isinstance(listed := self.root.get(key), dict):
@@ -63,7 +65,7 @@ class Cleaner:
         return {**clean, **{key: listed for key, listed in defs.items() if listed}}
 
     def node(self, raw: dict[str, Any], where: str, depth: int) -> dict[str, Any]:
-        """Return the clean copy of one schema; raises TooLarge."""
+        """Return the clean copy of one schema, `where` in the document; raises TooLarge."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise TooLarge
@@ -71,7 +73,7 @@ class Cleaner:
             self._warn(where, "nested too deeply, shown without detail")
             word = type_word(raw.get("type"))
             return {"type": word, **({"items": {}} if word == "array" else {})} if word else {}
-        holder, raw = raw, _modern(raw)
+        holder, raw = raw, modernize(raw)
         clean: dict[str, Any] = {}
         for key, value in raw.items():
             if key in REFERENCES:
@@ -81,17 +83,12 @@ class Cleaner:
                 clean[key] = found
         self._required(raw, clean, where)
         self._notes(raw, clean)
-        return _one_type(clean)
+        return one_type(clean)
 
     def _keyword(self, key: str, value: object, where: str, depth: int) -> object:
+        """Return the clean value of a keyword, or DROPPED."""
         if key in values.CHECKS:
-            if isinstance(value, str) and key in _LABELS:
-                value = value[: _RAW_CHARS * self.max_text]
-            found = values.CHECKS[key](value)
-            if found is DROPPED and value is not None and key not in ("required", "default"):
-                self._warn(where, f"malformed {key} dropped")
-            is_label = isinstance(found, str) and key in _LABELS
-            return truncate(str(found), self.max_text) if is_label else found
+            return self._checked(key, value, where)
         if key in _IDENTIFIERS or key in ("$defs", "definitions"):
             return DROPPED  # references are rewritten, so that only the root's definitions are needed
         if key == "$schema":
@@ -99,12 +96,25 @@ class Cleaner:
             return value if known else DROPPED
         if key == "type":
             return self._types(value, where)
-        if key in MAPS or key in LISTS or key in SINGLES:
-            return self._subschemas(key, value, where, depth - 1)
+        if key in SINGLES:
+            return self._single(key, value, where, depth - 1)
+        if key in MAPS or key in LISTS:
+            return self._several(key, value, where, depth - 1)
         if clean_label(key) != key or values.data(value) is DROPPED:
             self._warn(where, f"unknown keyword {key} dropped")
             return DROPPED
         return values.label_data(value, self.max_text)
+
+    def _checked(self, key: str, value: object, where: str) -> object:
+        """Return the value of a keyword that holds no schemas, if it is valid there."""
+        if key in _LABELS and isinstance(value, str):
+            value = value[: _RAW_CHARS * self.max_text]
+        found = values.CHECKS[key](value)
+        if found is DROPPED and value is not None and key not in ("required", "default"):
+            self._warn(where, f"malformed {key} dropped")
+        if key in _LABELS and isinstance(found, str):
+            return truncate(found, self.max_text)
+        return found
 
     def _types(self, value: object, where: str) -> object:
         words = value if isinstance(value, list) else [value]
@@ -112,21 +122,28 @@ class Cleaner:
             self._warn(where, f"unknown type {str(unknown[0])[:40]!r} dropped")
         return type_words(value) or DROPPED
 
-    def _subschemas(self, key: str, value: object, where: str, depth: int) -> object:
+    def _single(self, key: str, value: object, where: str, depth: int) -> object:
+        """Return the value of a keyword that holds one schema."""
+        if isinstance(value, bool) and key in ("additionalProperties", "unevaluatedProperties"):
+            return value
+        found = self._schema(value, f"{where}.{key}" if key != "items" else f"{where}[]", depth)
+        return DROPPED if found is None else found
+
+    def _several(self, key: str, value: object, where: str, depth: int) -> object:
+        """Return the value of a keyword that holds schemas by name or in a list."""
         if key in MAPS and isinstance(value, dict):
             return self._map(value, f"{where}.{key}" if key != "properties" else where, depth, key)
         if key in LISTS and isinstance(value, list):
-            members = [self._schema(member, f"{where}.{key}[{i}]", depth) for i, member in enumerate(value)]
-            kept = [member for member in members if member is not None and member != {"not": {}}]
-            return (kept if key != "prefixItems" else [member or {} for member in members]) or DROPPED
-        if key in SINGLES:
-            if isinstance(value, bool) and key in ("additionalProperties", "unevaluatedProperties"):
-                return value
-            found = self._schema(value, f"{where}.{key}" if key != "items" else f"{where}[]", depth)
-            return DROPPED if found is None else found
+            return self._list(value, f"{where}.{key}", depth, key) or DROPPED
         if value is not None:
             self._warn(where, f"malformed {key} dropped")
         return DROPPED
+
+    def _list(self, value: list[Any], where: str, depth: int, key: str) -> list[dict[str, Any]]:
+        members = [self._schema(member, f"{where}[{i}]", depth) for i, member in enumerate(value)]
+        if key == "prefixItems":  # each keeps its position
+            return [member or {} for member in members]
+        return [member for member in members if member is not None and member != {"not": {}}]
 
     def _map(self, value: dict[str, Any], where: str, depth: int, key: str = "") -> dict[str, Any]:
         clean: dict[str, Any] = {}
@@ -141,24 +158,24 @@ class Cleaner:
         return clean
 
     def _schema(self, value: object, where: str, depth: int) -> dict[str, Any] | None:
-        """Return the clean copy of what stands where a schema should, or None if it is none."""
+        """Return the clean copy of a value in the place of a schema, None if it is not a schema."""
         if isinstance(value, dict):
             return self.node(value, where, depth)
         if isinstance(value, bool):
             return {} if value else {"not": {}}
-        word = type_word(value)  # {"city": "string"}, a shorthand that servers write
-        return _one_type({"type": [word]}) if word else None
+        word = type_word(value)  # {"city": "string"}, a shorthand that servers use
+        return one_type({"type": [word]}) if word else None
 
     def _reference(self, ref: object, holder: dict[str, Any], where: str) -> str | None:
         target = self._refs.resolve(ref, holder)
         if not isinstance(target, (dict, bool)) or id(holder) in self._refs.endless():
             self._warn(where, f"reference {str(ref)[:80]!r} leads nowhere, dropped")
             return None
-        if isinstance(ref, str) and self._stands_at_root(ref, target):
+        if isinstance(ref, str) and self._is_root_definition(ref, target):
             return ref
         return "#/$defs/" + quote(self._home(ref, target), safe="")
 
-    def _stands_at_root(self, ref: str, target: object) -> bool:
+    def _is_root_definition(self, ref: str, target: object) -> bool:
         if not (short := _SHORT_REF.fullmatch(ref)):
             return False
         listed = self.root.get(short[1])
@@ -166,7 +183,7 @@ class Cleaner:
         return isinstance(listed, dict) and listed.get(name) is target and clean_label(name) == name
 
     def _home(self, ref: object, target: object) -> str:
-        """Return the name under `$defs` for a target that stands elsewhere, giving it one at need."""
+        """Return the name under `$defs` of a target that is defined elsewhere; give it one the first time."""
         if id(target) in self._homes and not isinstance(target, bool):
             return self._homes[id(target)]
         stem = name = re.sub(r"[^A-Za-z0-9_.-]+", "_", str(ref)).strip("_.-")[-40:] or "root"
@@ -181,7 +198,7 @@ class Cleaner:
     def _required(self, raw: dict[str, Any], clean: dict[str, Any], where: str) -> None:
         properties = raw.get("properties")
         if isinstance(properties, dict):
-            # Draft-03 wrote `required: true` into the property itself, and some servers still do.
+            # Draft-03 has `required: true` in the property itself, and some servers still write that.
             marked = [n for n, s in properties.items() if isinstance(s, dict) and s.get("required") is True]
             if marked:
                 clean["required"] = list(dict.fromkeys([*clean.get("required", []), *marked]))
@@ -189,95 +206,20 @@ class Cleaner:
         if not clean.get("required") or known is None or "object" not in clean.get("type", ()):
             return
         if unknown := [name for name in clean["required"] if name not in known]:
-            self._warn(where, f"required names the unknown {unknown[0]!r}")
+            self._warn(where, f"required contains the unknown name {unknown[0]!r}")
             clean["required"] = [name for name in clean["required"] if name in known]
 
     def _notes(self, raw: dict[str, Any], clean: dict[str, Any]) -> None:
-        """Tell in the description what had to be left out of the schema."""
+        """Describe what had to be left out of the schema."""
         notes = []
         if len(listed := clean.get("enum", [])) > values.MAX_ENUM:
             clean["enum"] = listed[: values.MAX_ENUM]
-            notes.append(f"{len(listed) - values.MAX_ENUM} more values than listed")
+            notes.append(f"{len(listed) - values.MAX_ENUM} more values are not listed")
         if "pattern" not in clean and isinstance(pattern := raw.get("pattern"), str):
             notes.append(f"pattern: {truncate(clean_label(pattern), 100)}")
         if notes:
             clean["description"] = with_notes(clean.get("description", ""), notes, self.max_text)
 
     def _warn(self, where: str, what: str) -> None:
-        if len(self.warnings) < 50:
+        if len(self.warnings) < _MAX_WARNINGS:
             self.warnings[truncate(clean_label(f"{where.lstrip('.') or 'root'}: {what}"), 200)] = None
-
-
-def _modern(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema of an older draft in the words of 2020-12; others as they are."""
-    changed = dict(raw)
-    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(raw.get(exclusive), bool):  # draft-04
-            del changed[exclusive]
-            if raw[exclusive] and bound in raw:
-                changed[exclusive] = changed.pop(bound)
-    if isinstance(positional := raw.get("items"), list):  # up to draft 2019-09
-        changed.pop("items")
-        changed.setdefault("prefixItems", positional)
-        if "additionalItems" in raw:
-            changed["items"] = raw["additionalItems"]
-    changed.pop("additionalItems", None)
-    if changed.get("items") is False:  # model APIs want a schema there; a length says the same
-        changed["items"] = {}
-        prefix = changed.get("prefixItems")
-        length = len(prefix) if isinstance(prefix, list) else 0
-        known = values.count(raw.get("maxItems"))
-        changed["maxItems"] = min(known, length) if isinstance(known, int) else length
-    if isinstance(dependencies := changed.pop("dependencies", None), dict):  # up to draft-07
-        for key, wanted in (("dependentRequired", list), ("dependentSchemas", (dict, bool))):
-            if (found := {n: v for n, v in dependencies.items() if isinstance(v, wanted)}) and key not in raw:
-                changed[key] = found
-    return changed
-
-
-def _one_type(clean: dict[str, Any]) -> dict[str, Any]:
-    """Replace a list of types by one type, or by an `anyOf` with one branch for each."""
-    types: list[str] = clean.get("type", [])
-    if "const" in clean or "enum" in clean:
-        listed = clean["enum"] if "enum" in clean else [clean["const"]]
-        possible = [kind for kind in types if any(_is_of(value, kind) for value in listed)]
-        types = possible or types[:1]
-    if len(types) == 1 or not types:
-        clean = {**clean, "type": types[0]} if types else {k: v for k, v in clean.items() if k != "type"}
-        if clean.get("type") == "array":
-            clean.setdefault("items", {})  # OpenAI refuses an array without
-        return clean
-    wanted = [kind for kind in types if kind != "null"]
-    if len(types) >= 6 or ("anyOf" in clean and len(wanted) > 1):
-        return {key: value for key, value in clean.items() if key != "type"}
-    outer = {key: value for key, value in clean.items() if key not in _INNER and key != "type"}
-    inner = {key: value for key, value in clean.items() if key in _INNER}
-    return {**outer, "anyOf": [_branch(kind, inner, wanted) for kind in types]}
-
-
-def _branch(kind: str, inner: dict[str, Any], wanted: list[str]) -> dict[str, Any]:
-    """Return the branch for one type: its own keywords, and for the first type also those of none."""
-    others = frozenset[str]().union(*(keywords_of(other) for other in wanted)) - keywords_of(kind)
-    branch: dict[str, Any] = {"type": kind}
-    for key, value in inner.items():
-        if key == "enum":
-            branch[key] = [member for member in value if _is_of(member, kind)]
-        elif key in keywords_of(kind) or (kind == wanted[0] and key not in others):
-            branch[key] = value
-    if kind == "null":
-        return {"type": "null"}
-    if kind == "array":
-        branch.setdefault("items", {})
-    return branch
-
-
-def _is_of(value: object, kind: str) -> bool:
-    found = json_type(value)
-    return found == kind or (found == "integer" and kind == "number")
-
-
-def with_notes(description: str, notes: list[str], limit: int) -> str:
-    """Return the description with the notes in brackets; it is the description that is cut at need."""
-    told = truncate(f"({'; '.join(notes)})", limit)
-    room = limit - len(told) - 1
-    return f"{truncate(description, room)} {told}".strip() if description and room > 0 else told

@@ -12,13 +12,13 @@ from ...text.json_values import DROPPED, JsonCopier, json_type, read_json
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,64}(\.0+)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
 MAX_ENCODINGS: Final = 3
-"""JSON text inside JSON text inside ...: models and gateways between them encode twice, never more."""
+"""Levels of JSON text inside JSON text that are decoded; models and gateways together encode twice at most."""
 _MAX_JSON_TEXT: Final = 1_000_000
 _SPACE: Final = " \t\r\n"
 
 
 def convert(value: Any, wanted: str) -> Any:
-    """Return the value as the JSON type `wanted` when it can mean nothing else, or DROPPED."""
+    """Return the value as the JSON type `wanted` if the conversion is unambiguous, else DROPPED."""
     if wanted == "string":
         return _text_of(value)
     if not isinstance(value, str):
@@ -49,7 +49,7 @@ def _text_of(value: object) -> Any:
 
 def _number(text: str) -> Any:
     if re.fullmatch(r"[+-]?[0-9]{1,64}", text):
-        return int(text)  # an identifier of 20 digits would lose its last ones as a float
+        return int(text)  # a float would lose the last digits of a long identifier
     if not _NUMBER.fullmatch(text):
         return DROPPED
     number = float(text)

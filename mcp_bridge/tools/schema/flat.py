@@ -1,7 +1,7 @@
-"""Flatten a shown schema for hosts that know four types of parameters, and read back what models write there.
+"""Flatten a shown schema for hosts that know four types of parameters, and decode the arguments again.
 
 Such a host has text, whole numbers, numbers and yes/no, with a description and at most a list of texts
-to choose from. Objects and arrays are asked for as JSON text, and their schema is told in the description.
+to choose from. Objects and arrays are requested as JSON text, with their schema in the description.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .strict import ANY_VALUE
 FlatKind = Literal["string", "integer", "number", "boolean"]
 
 MAX_SHAPE_CHARS: Final = 4_000
-"""Longest schema told in a description, in characters of JSON; longer ones are cut."""
+"""Longest schema in a description, in characters of JSON; longer ones are cut."""
 
 _NESTED: Final = ("object", "array")
 _ANYTHING: Final = frozenset({"string", *_NESTED})
@@ -27,7 +27,7 @@ _ANYTHING: Final = frozenset({"string", *_NESTED})
 
 @dataclass(frozen=True)
 class FlatParameter:
-    """A parameter of one of four types; `description` is never empty, `enum` holds texts only."""
+    """A parameter of one of four types; `description` is never empty, `enum` contains strings only."""
 
     name: str
     kind: FlatKind
@@ -37,15 +37,15 @@ class FlatParameter:
 
 
 def flatten(schema: Mapping[str, Any]) -> list[FlatParameter]:
-    """Return the parameters of a schema that was shown in the strict profile, in its order."""
+    """Return the parameters of a schema of the strict profile, in its order."""
     required = schema.get("required", ())
     return [_flat(name, _one_branch(one), name in required) for name, one in schema["properties"].items()]
 
 
 def unflatten(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the arguments with the JSON text decoded that `flatten` has asked for.
+    """Return a copy of the arguments with the JSON text decoded that `flatten` has requested.
 
-    Text that is no JSON of a wanted type stays as it is, and so do values that are nested already.
+    Text that is not JSON of a wanted type stays unchanged, as do values that are objects or arrays already.
     """
     return {name: _decoded(value, schema["properties"].get(name)) for name, value in arguments.items()}
 
@@ -77,7 +77,7 @@ def _flat_kind(kinds: frozenset[str]) -> FlatKind:
 
 
 def _kinds(schema: Mapping[str, Any]) -> frozenset[str]:
-    """Return the JSON types that a value may have, null left out."""
+    """Return the JSON types that a value may have, without null."""
     if isinstance(kind := schema.get("type"), str):
         return frozenset({kind} - {"null"})
     branches = schema.get("anyOf")
@@ -87,7 +87,7 @@ def _kinds(schema: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _one_branch(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return "this or null" as this."""
+    """Return the other branch of a schema that allows one schema or null."""
     branches = [branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"]
     if len(branches) != 1:
         return schema

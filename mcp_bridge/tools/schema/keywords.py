@@ -1,9 +1,11 @@
-"""The keywords of JSON Schema draft 2020-12, by the shape of their values, and the words for types."""
+"""The keywords of JSON Schema draft 2020-12, and what a single schema states by them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final
+
+from ...text.json_values import json_type
 
 TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
 
@@ -29,7 +31,7 @@ REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
 IN_PLACE_SINGLES: Final = ("not", "if", "then", "else")
 DATA: Final = frozenset({"enum", "const", "default", "examples"})
-"""Keywords whose value is data of the server: never cleaned, never searched for schemas."""
+"""Keywords whose values are data: they are not cleaned, and not searched for schemas."""
 
 BY_TYPE: Final = {
     "string": frozenset(
@@ -50,11 +52,11 @@ BY_TYPE: Final = {
         }
     ),
 }  # fmt: skip
-"""Keywords that say something about values of one type only (`integer` shares those of `number`)."""
+"""Keywords that apply to values of one type only (`integer` shares those of `number`)."""
 
 
 def type_word(word: object) -> str | None:
-    """Return the JSON Schema type that a server meant by `word`, or None for "any" and unknown words."""
+    """Return the JSON Schema type that a server means by `word`, None for "any" and unknown words."""
     if not isinstance(word, str):
         return None
     lowered = word.strip().lower()
@@ -62,7 +64,7 @@ def type_word(word: object) -> str | None:
 
 
 def type_words(declared: object) -> list[str]:
-    """Return the types that a `type` keyword allows; an empty list means that it says nothing."""
+    """Return the types that a `type` keyword allows; an empty list means any type."""
     words = declared if isinstance(declared, list) else [declared]
     if any(isinstance(word, str) and word.strip().lower() == "any" for word in words):
         return []
@@ -73,8 +75,31 @@ def type_words(declared: object) -> list[str]:
 
 
 def keywords_of(kind: str) -> frozenset[str]:
-    """Return the keywords that only concern values of type `kind`."""
+    """Return the keywords that apply only to values of type `kind`."""
     return BY_TYPE.get("number" if kind == "integer" else kind, frozenset())
+
+
+def listed_values(node: dict[str, Any]) -> list[Any]:
+    """Return the values that a clean schema lists in its `enum`, else that of its `const`."""
+    if "enum" in node:
+        return list(node["enum"])
+    return [node["const"]] if "const" in node else []
+
+
+def enum_strings(node: dict[str, Any]) -> list[str]:
+    """Return the listed values that an `enum` may hold for every model API: non-empty strings."""
+    return [value for value in listed_values(node) if isinstance(value, str) and value]
+
+
+def single_type(node: dict[str, Any]) -> str | None:
+    """Return the one type of a clean schema: as stated, or as its keywords or values imply."""
+    if "type" in node:
+        return str(node["type"])
+    if "anyOf" in node or "oneOf" in node:
+        return None
+    if kinds := {json_type(value) for value in listed_values(node)} - {"null"}:
+        return kinds.pop() if len(kinds) == 1 else None
+    return next((kind for kind, keywords in BY_TYPE.items() if keywords & node.keys()), None)
 
 
 def subschemas(node: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,15 +1,16 @@
-"""Rebuild a root of alternatives as one plain object: model APIs refuse combinators there.
+"""Rebuild a root with alternatives as one plain object: model APIs refuse combinators there.
 
-Works on what `schema_clean` made. The object accepts at least what the alternatives accepted; the server
-itself still checks the rest.
+Works on a schema that `clean` has produced. The object accepts at least what the alternatives accept; the
+server still validates the arguments itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from .keywords import listed_values
 from .refs import follow_pointer
 
 MAX_PARTS: Final = 1000
@@ -21,17 +22,17 @@ _GONE: Final = frozenset(
         "dependentSchemas", "enum", "const", "nullable",
     }
 )  # fmt: skip
-_NOTES: Final = frozenset({"title", "description", "default", "examples", "$comment", "deprecated"})
-_TOLD_APART: Final = frozenset(
+_ANNOTATIONS: Final = frozenset({"title", "description", "default", "examples", "$comment", "deprecated"})
+_CONTEXTUAL: Final = frozenset(
     {"additionalProperties", "unevaluatedProperties", "unevaluatedItems", "items", "if", "then", "else",
      "contains", "minContains", "maxContains"}
 )  # fmt: skip
-"""Keywords that look at their neighbours: two schemas with one of them are not simply laid together."""
+"""Keywords whose meaning depends on their neighbours: two schemas with one of them cannot be laid together."""
 
 
 @dataclass
 class _Object:
-    """What one schema asks of an object."""
+    """What one schema requires of an object."""
 
     properties: dict[str, Any] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)
@@ -47,12 +48,12 @@ def merge_object(
     """
     found = _Merger(root if document is None else document, warn).flatten(root, ())
     if found is None:
-        warn("takes no object by its own schema, shown without parameters")
+        warn("does not accept an object, shown without parameters")
         nothing: dict[str, Any] = {"type": "object", "properties": {}}
         kept = ("title", "description", "$defs", "definitions")
         return {**nothing, **{key: root[key] for key in kept if key in root}}
     if unknown := [name for name in found.required if name not in found.properties]:
-        warn(f"required names the unknown {unknown[0]!r}")
+        warn(f"required contains the unknown name {unknown[0]!r}")
     required = [name for name in found.required if name in found.properties]
     merged: dict[str, Any] = {"type": "object", "properties": found.properties}
     if required or root.get("required") == []:
@@ -70,7 +71,7 @@ class _Merger:
         self._parts = 0
 
     def flatten(self, schema: dict[str, Any], inside: tuple[int, ...]) -> _Object | None:
-        """Return what `schema` asks of an object, or None if it takes none."""
+        """Return what `schema` requires of an object, None if it does not accept one."""
         self._parts += 1
         if schema.get("type", "object") != "object" or schema == {"not": {}}:
             return None
@@ -83,33 +84,35 @@ class _Merger:
             list(schema.get("required", [])),
             {key: value for key, value in schema.items() if key not in _GONE},
         )
-        for part in self._always(schema):
-            if (found := self.flatten(part, inside)) is not None:
-                self._join(whole, found)
+        for found in self._objects(self._unconditional(schema), inside):
+            self._join(whole, found)
         for key in ("anyOf", "oneOf"):
-            branches = [self.flatten(branch, inside) for branch in schema.get(key, ())]
-            if options := [branch for branch in branches if branch is not None]:
+            if branches := schema.get(key):
+                options = self._objects(branches, inside)
+                if not options:
+                    return None
                 self._join(whole, _either(options))
-            elif branches:
-                return None
-        for found in self._sometimes(schema, inside):
+        for found in self._conditional(schema, inside):
             self._join(whole, found)
         return whole
 
-    def _always(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
+    def _objects(self, schemas: Iterable[dict[str, Any]], inside: tuple[int, ...]) -> list[_Object]:
+        """Flatten those of the schemas that accept an object."""
+        return [found for schema in schemas if (found := self.flatten(schema, inside)) is not None]
+
+    def _unconditional(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
         target = resolve(self._root, schema.get("$ref"))
         return [*([target] if target is not None else []), *schema.get("allOf", ())]
 
-    def _sometimes(self, schema: dict[str, Any], inside: tuple[int, ...]) -> list[_Object]:
+    def _conditional(self, schema: dict[str, Any], inside: tuple[int, ...]) -> list[_Object]:
         cases = [self.flatten(schema[key], inside) for key in ("then", "else") if key in schema]
         kept = [case for case in cases if case is not None] if "if" in schema else []
         found = [_either(kept if len(cases) == 2 else [*kept, _Object()])] if kept else []
-        for part in schema.get("dependentSchemas", {}).values():
-            if (case := self.flatten(part, inside)) is not None:
-                found.append(_either([case, _Object()]))
-        # A name that only the condition mentions exists, but its test there is no demand.
-        asked = schema.get("if", {}).get("properties", {})
-        return [*found, _Object({name: {} for name in asked})]
+        dependent = self._objects(schema.get("dependentSchemas", {}).values(), inside)
+        found += [_either([case, _Object()]) for case in dependent]
+        # A property that only the condition names exists, but the condition does not restrict it.
+        tested = schema.get("if", {}).get("properties", {})
+        return [*found, _Object({name: {} for name in tested})]
 
     def _join(self, whole: _Object, part: _Object) -> None:
         if part.properties and part.properties.keys() - whole.properties.keys():
@@ -128,7 +131,7 @@ class _Merger:
 
 
 def _either(options: list[_Object]) -> _Object:
-    """Return what is asked whichever of the options is taken."""
+    """Return what is required whichever of the options applies."""
     choices: dict[str, list[Any]] = {}
     for option in options:
         for name, schema in option.properties.items():
@@ -147,18 +150,26 @@ def _either(options: list[_Object]) -> _Object:
 def _one_of(schemas: list[Any]) -> Any:
     if len(schemas) == 1:
         return schemas[0]
-    if any(not schema.keys() - _NOTES for schema in schemas):  # one of them takes anything
-        return next(schema for schema in schemas if not schema.keys() - _NOTES)
-    values = [schema.get("enum", [schema["const"]] if "const" in schema else None) for schema in schemas]
+    anything = next((schema for schema in schemas if not schema.keys() - _ANNOTATIONS), None)
+    if anything is not None:
+        return anything
+    return _merged_enum(schemas) or {"anyOf": schemas}
+
+
+def _merged_enum(schemas: list[Any]) -> dict[str, Any] | None:
+    """Return one `enum` for schemas that only list values of one type, None for others."""
     kinds = {schema.get("type") for schema in schemas}
-    plain = all(schema.keys() <= {"type", "const", "enum"} for schema in schemas)
-    if plain and len(kinds) == 1 and all(isinstance(listed, list) for listed in values):
-        kind = kinds.pop()
-        merged: list[Any] = []
-        for listed in values:
-            merged.extend(value for value in listed if not any(_same(value, other) for other in merged))
-        return {**({"type": kind} if kind else {}), "enum": merged}
-    return {"anyOf": schemas}
+    if len(kinds) != 1 or not all(schema.keys() <= {"type", "const", "enum"} for schema in schemas):
+        return None
+    merged: list[Any] = []
+    for schema in schemas:
+        if "const" not in schema and "enum" not in schema:
+            return None
+        for value in listed_values(schema):
+            if not any(_same(value, other) for other in merged):
+                merged.append(value)
+    kind = kinds.pop()
+    return {"type": kind, "enum": merged} if kind else {"enum": merged}
 
 
 def _same(left: object, right: object) -> bool:
@@ -166,19 +177,19 @@ def _same(left: object, right: object) -> bool:
 
 
 def _both(known: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that demands both, as one where they do not contradict each other."""
-    demands = {key: value for key, value in other.items() if key not in _NOTES}
+    """Return a schema that requires both: one plain schema if they do not contradict each other."""
+    demands = {key: value for key, value in other.items() if key not in _ANNOTATIONS}
     shared = [key for key in demands if key in known]
     if all(known[key] == demands[key] for key in shared):
-        if len(shared) == len(demands) or not _TOLD_APART & (known.keys() | demands.keys()):
+        if len(shared) == len(demands) or not _CONTEXTUAL & (known.keys() | demands.keys()):
             return {**other, **known}
     elif "enum" in known or "const" in known:
-        return known  # the base names all the values, a branch only repeats its own
+        return known  # the base lists all values, a branch only its own
     return {"allOf": [known, other]}
 
 
 def resolve(root: dict[str, Any], ref: object) -> dict[str, Any] | None:
-    """Return the definition that a reference of a clean document names."""
+    """Return the definition that a reference of a clean document names, None if there is none."""
     if not isinstance(ref, str):
         return None
     found = follow_pointer(root, ref)

@@ -1,4 +1,4 @@
-"""Give every parameter a name that model APIs accept, and find the server's own name again."""
+"""Give every parameter a name that model APIs accept, and map it back to the server's name."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, Final
 
 from ...text.cleaning import clean_label, truncate
 from ...text.json_values import DROPPED, MAX_DEPTH
-from .clean import with_notes
 from .convert import convert
 from .keywords import IN_PLACE_LISTS, IN_PLACE_SINGLES, map_subschemas, subschemas
 from .merge import resolve
+from .notes import with_notes
 
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""What OpenAI and Anthropic accept as the name of a property."""
+"""The property names that OpenAI and Anthropic accept."""
 
 _MAX_PLACES: Final = 200
-"""Alternatives looked at for one value when names are mapped back."""
+"""Alternative schemas considered for one value when names are mapped back."""
 
 
 def assign(names: Iterable[str]) -> dict[str, str]:
-    """Return {original: shown} for the names that cannot be shown as they are.
+    """Return {original: shown} for the names that model APIs refuse.
 
     The result does not depend on the order of the names.
     """
@@ -57,11 +57,11 @@ def property_names(schema: dict[str, Any]) -> set[str]:
 
 
 def rename(node: Any, shown: Mapping[str, str], limit: int) -> Any:
-    """Return a copy of a clean schema with the names replaced, each told in its description."""
+    """Return a copy of a clean schema with the names replaced, and the original ones in the descriptions."""
     copied = map_subschemas(node, lambda schema: rename(schema, shown, limit))
     if "properties" in copied:
         copied["properties"] = {
-            shown.get(name, name): _told(name, schema, limit) if name in shown else schema
+            shown.get(name, name): _with_original(name, schema, limit) if name in shown else schema
             for name, schema in copied["properties"].items()
         }
     if "required" in copied:
@@ -76,16 +76,15 @@ def rename(node: Any, shown: Mapping[str, str], limit: int) -> Any:
     return copied
 
 
-def _told(name: str, schema: dict[str, Any], limit: int) -> dict[str, Any]:
-    readable = truncate(clean_label(name), 100)
-    described = schema.get("description", "")
-    return {**schema, "description": with_notes(described, [f"original name: {readable}"], limit)}
+def _with_original(name: str, schema: dict[str, Any], limit: int) -> dict[str, Any]:
+    note = f"original name: {truncate(clean_label(name), 100)}"
+    return {**schema, "description": with_notes(schema.get("description", ""), [note], limit)}
 
 
 def restore(arguments: Mapping[str, Any], schema: dict[str, Any], original: Mapping[str, str]) -> dict[str, Any]:
-    """Return a deep copy of the arguments with the names that the server knows.
+    """Return a deep copy of the arguments with the server's names.
 
-    Only keys that the schema declares as properties are renamed, never those of free maps.
+    Only keys that the schema declares as properties are renamed, never other keys of an object.
     """
     restored = _Restorer(schema, original).value(arguments, [schema], MAX_DEPTH)
     return restored if isinstance(restored, dict) else {}
@@ -116,7 +115,7 @@ class _Restorer:
         return self._original.get(key, key) if declared else key
 
     def _places(self, schemas: list[Any]) -> list[dict[str, Any]]:
-        """Return the schemas and all that they apply in place."""
+        """Return the schemas and all others that they apply to the same value."""
         found: dict[int, dict[str, Any]] = {}
         waiting = list(schemas)
         while waiting and len(found) < _MAX_PLACES:
@@ -133,7 +132,7 @@ class _Restorer:
 
 
 def _read(text: str, places: list[dict[str, Any]]) -> Any:
-    """Return an object or a list that was written as JSON text where no text is wanted; else the text."""
+    """Decode JSON text of an object or array where the schemas do not allow a string; else return the text."""
     kinds = {place["type"] for place in places if isinstance(place.get("type"), str)}
     if "string" not in kinds and not any("enum" in place for place in places):
         for kind in kinds & {"object", "array"}:

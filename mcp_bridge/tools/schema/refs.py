@@ -1,7 +1,8 @@
 """Resolve `$ref` inside one schema document, and never outside of it.
 
 Follows JSON Schema 2020-12 core, section 8.2 (`$id`, `$anchor`, embedded resources), and RFC 6901
-(JSON pointer, percent-encoded as a URI fragment).
+(JSON pointer, percent-encoded as a URI fragment). The library `referencing` is not used: it raises on the
+malformed and misplaced references that servers send.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from urllib.parse import unquote, urldefrag, urljoin
 from .keywords import DATA, IN_PLACE_LISTS, IN_PLACE_SINGLES, REFERENCES
 
 _MAX_NODES: Final = 200_000
-"""Values looked at while indexing; a server's message cannot make this longer."""
+"""Objects indexed in one document, which bounds the time that a large one takes."""
 
 _DEFS: Final = ("$defs", "definitions")
 _INDEX: Final = re.compile(r"[0-9]{1,9}")
 
 
 class References:
-    """The places of one document that a `$ref` can name; indexed when the first one is met."""
+    """The places of one document that a `$ref` can name; indexed at the first use."""
 
     def __init__(self, root: object) -> None:
         self._root = root
@@ -34,7 +35,7 @@ class References:
         self._nested_defs: dict[str, list[object]] = {}
 
     def resolve(self, ref: object, holder: object) -> object | None:
-        """Return what `ref` names when it stands in the schema `holder`, or None if nothing inside does."""
+        """Return what `ref` in the schema `holder` refers to, None if it is not inside the document."""
         if not isinstance(ref, str):
             return None
         base = self._index().get(id(holder), "")
@@ -57,9 +58,9 @@ class References:
         return self._misplaced(tokens) if found is None else found
 
     def endless(self) -> set[int]:
-        """Return the ids of the schemas whose reference, applied in place, leads back to themselves.
+        """Return the ids of schemas whose references lead back to themselves without descending into a value.
 
-        Of each such loop one schema is named: without its reference the rest comes to an end.
+        One schema of each such loop is returned: dropping its reference breaks the loop.
         """
         if self._endless is None:
             self._index()
@@ -70,7 +71,7 @@ class References:
         return self._endless
 
     def _find_loops(self, start: object, done: set[int], endless: set[int]) -> None:
-        path: dict[int, list[object]] = {}  # the schemas being applied, each with what it still applies
+        path: dict[int, list[object]] = {}  # the schemas being applied, with those that each still has to apply
         order: list[object] = []
         enter: object | None = start
         while order or enter is not None:
@@ -96,8 +97,8 @@ class References:
         return found
 
     def _misplaced(self, tokens: list[str]) -> object | None:
-        # Servers paste a whole generated schema, its `$defs` included, under one property; the
-        # references in it still say "#/$defs/X". One definition of that name leaves no doubt.
+        # Servers paste a whole generated schema, with its `$defs`, under one property; its references are
+        # still "#/$defs/X". That is unambiguous if all definitions of that name are equal.
         if len(tokens) != 2 or tokens[0] not in _DEFS:
             return None
         found = self._nested_defs.get(tokens[1], [])
@@ -124,12 +125,12 @@ class References:
 
     def _enter(self, schema: Mapping[Any, Any], base: str) -> str:
         own = schema.get("$id")
-        if isinstance(own, str) and own.startswith("#"):  # how draft-06 and draft-07 wrote an anchor
+        if isinstance(own, str) and own.startswith("#"):  # an anchor in draft-06 and draft-07
             self._anchors.setdefault((base, own[1:]), schema)
         elif isinstance(own, str):
             try:
                 base = urldefrag(urljoin(base, own))[0]
-            except ValueError:  # the same malformed hosts; such a name cannot be referred to
+            except ValueError:  # malformed hosts, as above; nothing can refer to such a name
                 return base
             self._resources.setdefault(base, schema)
         for key in ("$anchor", "$dynamicAnchor"):
@@ -143,7 +144,7 @@ class References:
 
 
 def follow_pointer(root: object, ref: str) -> object | None:
-    """Return what the fragment `#/...` names in a document without `$id`."""
+    """Return what the fragment `#/...` refers to in a document without `$id`, None if there is nothing."""
     return _follow(root, _tokens(ref[1:]))
 
 

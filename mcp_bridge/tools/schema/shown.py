@@ -1,8 +1,8 @@
-"""Turn a server's input schema into one that model APIs accept, and map what they send back.
+"""Turn a server's input schema into one that model APIs accept, and map the arguments back.
 
-What a model API accepts is narrower than JSON Schema: the root must be `{type: object, properties}`
-without a combinator beside them, a type must be one known word, and every reference must lead somewhere.
-One tool that breaks this makes the API refuse the whole request, and with it every other tool.
+Model APIs accept less than JSON Schema allows: the root must be `{type: object, properties}` without
+combinators, a type must be one known word, and every reference must resolve. One tool that breaks this makes
+the API refuse the whole request, and with it every other tool.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from .strict import strict
 Profile = Literal["default", "strict"]
 
 MAX_JSON_CHARS: Final = 200_000
-"""JSON text of one shown schema: about fifty thousand tokens, more than a context can spare for a tool."""
+"""JSON text of one shown schema: about fifty thousand tokens, more than a context has room for."""
 
 DEPTHS: Final = (32, 16, 8, 4, 2, 1)
-"""Levels of schemas shown: the first at which the result keeps within the limits."""
+"""Levels of schemas shown: these depths are tried in turn until the result is within the limits."""
 
 MAX_PROPERTIES: Final = 1000
-"""Top-level parameters shown; of a tool with more, and of one that fits at no depth, only the names are."""
+"""Top-level parameters shown; a tool with more, or one too large at every depth, is shown with names only."""
 
 
 class UnusableSchema(ValueError):
-    """The schema is `false`: by it, no arguments whatever are valid."""
+    """The schema is `false`: no arguments are valid."""
 
 
 @dataclass(frozen=True)
 class ShownSchema:
-    """A schema as a model is shown it, and what its owner should know of the difference."""
+    """A schema as a model is shown it; `warnings` tell the owner how it differs from the server's."""
 
     schema: dict[str, Any]
     warnings: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """{shown name: the server's own name}, for the names that had to be changed."""
+    """{shown name: server's name} of the parameters that had to be renamed."""
 
     def restore(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a copy of the arguments with the server's own parameter names, at every depth."""
+        """Return a copy of the arguments with the server's parameter names, at every depth."""
         return restore(arguments, self.schema, self.names) if self.names else dict(arguments)
 
 
 def show(schema: object, *, profile: Profile = "default", max_description_chars: int = 1024) -> ShownSchema:
-    """Return what a model API accepts of `schema`, which may be anything; raises only UnusableSchema.
+    """Return the part of `schema`, which may be any value, that model APIs accept; raises only UnusableSchema.
 
     Descriptions and titles are cut to `max_description_chars` characters.
     """
@@ -58,7 +58,7 @@ def show(schema: object, *, profile: Profile = "default", max_description_chars:
     warnings: dict[str, None] = {}
     if not isinstance(schema, Mapping):
         if schema is not None and schema is not True:
-            warnings["root: is not a schema, shown without parameters"] = None
+            warnings["root: not a schema, shown without parameters"] = None
         schema = {}
     copier = JsonCopier()
     plain = copier.copy(schema)
@@ -69,12 +69,12 @@ def show(schema: object, *, profile: Profile = "default", max_description_chars:
     renamed = assign(property_names(shown))
     if renamed:
         shown = rename(shown, renamed, max_description_chars)
-    own_copy = json.loads(json.dumps(shown, allow_nan=False))  # parts that merging used twice come apart
+    own_copy = json.loads(json.dumps(shown, allow_nan=False))  # no part is shared: merging uses some twice
     return ShownSchema(own_copy, tuple(warnings), {new: old for old, new in renamed.items()})
 
 
 def _within_limits(plain: dict[str, Any], profile: Profile, max_text: int) -> tuple[dict[str, Any], dict[str, None]]:
-    """Return the schema at the first depth that fits, and the warnings of that attempt."""
+    """Return the schema at the first depth within the limits, and the warnings of that attempt."""
     warnings: dict[str, None] = {}
     properties = plain.get("properties")
     names = [name for name in properties if len(name) <= 64] if isinstance(properties, dict) else []
@@ -102,14 +102,14 @@ def _at_depth(
     if profile == "strict":
         shown = strict(shown, max_depth=depth, max_text=max_text, warn=warn)
     elif "2020-12" not in shown.get("$schema", "2020-12") and '"prefixItems"' in json.dumps(shown):
-        del shown["$schema"]  # older drafts would read `items` beside it in another sense
+        del shown["$schema"]  # in older drafts `items` beside it has another meaning
     return shown, cleaner.warnings
 
 
 def rename_parameters(schema: dict[str, Any], reserved: Collection[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Give parameters whose names a host keeps for itself a trailing underscore, or more if that is taken.
+    """Append an underscore, or more if that is taken, to parameters whose names a host reserves.
 
-    Returns a copy of the shown schema, and {new name: old name} for what was changed.
+    Return a copy of the shown schema, and {new name: old name} of the renamed parameters.
     """
     properties: dict[str, Any] = schema.get("properties", {})
     taken = {*properties, *reserved}

@@ -1,4 +1,4 @@
-"""Check the values of single keywords: what draft 2020-12 does not allow there is DROPPED."""
+"""Check the values of single keywords: values that draft 2020-12 does not allow are DROPPED."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ...text.cleaning import clean_label, truncate
 from ...text.json_values import DROPPED
 
 MAX_ENUM: Final = 500
-"""Values of one `enum` that are shown; the description tells how many more there are."""
+"""Values of one `enum` that are shown; the description states how many more there are."""
 
 MAX_DATA_CHARS: Final = 4000
-"""JSON text of a default, an example, or the value of a keyword we do not know."""
+"""JSON text of a default, an example, or the value of an unknown keyword."""
 
 _MAX_PATTERN_CHARS: Final = 1000
 
@@ -43,12 +43,12 @@ def text(value: object) -> object:
 
 
 def compiles(pattern: object) -> bool:
-    """Tell whether Python's `re` knows the pattern: validators written in Python check with it."""
+    """Tell whether Python's `re` accepts the pattern: validators written in Python use it."""
     if not isinstance(pattern, str) or len(pattern) > _MAX_PATTERN_CHARS:
         return False
     try:
         re.compile(pattern)
-    except (re.error, OverflowError, RecursionError, Warning):  # a Warning where the host made them errors
+    except (re.error, OverflowError, RecursionError, Warning):  # a Warning if the host turns warnings into errors
         return False
     return True
 
@@ -58,7 +58,7 @@ def data(value: object) -> object:
 
 
 def default(value: object) -> object:
-    # Model APIs take `default: null` for a value of the parameter's type and refuse the schema.
+    # Model APIs refuse `default: null`: null is not of the parameter's type.
     return DROPPED if value is None else data(value)
 
 
@@ -67,7 +67,7 @@ def examples(value: object) -> object:
 
 
 def names(value: object) -> object:
-    """Return the distinct names of a `required` list; a single name is taken as a list of one."""
+    """Return the distinct names of a `required` list; a single name counts as a list of one."""
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list):
         return DROPPED
@@ -87,7 +87,7 @@ def enum(value: object) -> object:
 
 
 def label_data(value: object, limit: int) -> Any:
-    """Return the value of an unknown keyword with all its text cleaned: the model reads that too."""
+    """Return the value of an unknown keyword with all its text cleaned, since the model reads that too."""
     if isinstance(value, str):
         return truncate(clean_label(value), limit)
     if isinstance(value, list):
@@ -118,4 +118,4 @@ CHECKS: Final[dict[str, Callable[[object], object]]] = {
     "default": default,
     "examples": examples,
 }  # fmt: skip
-"""What each keyword's value must be; the schemas inside a schema are `schema_clean`'s own matter."""
+"""The check of each keyword whose value holds no schemas; the module `clean` handles the others."""

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _sdk
+from .error_response import read_error_response
 from .exchange import Exchange, accepted_response, stream_response
 from .failure import HttpFailure
 from .guard import HttpGuard, RequestFailed, moved
 from .injection import EventInjection, InjectedStream
-from .refusal import read_refusal
 
 httpx = _sdk.httpx
 
@@ -57,7 +57,7 @@ class SseGuard(HttpGuard):
         return stream_response(stream, exchange.response)
 
     async def _refused(self, exchange: Exchange) -> Any:
-        raise RequestFailed((await read_refusal(exchange)).failure(self._shown))
+        raise RequestFailed((await read_error_response(exchange)).failure(self._shown))
 
     def _failed(self, exchange: Exchange, failure: HttpFailure) -> Any:
         if exchange.pending is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from ... import _sdk
 from ...errors import Cause
 from ..framing import Message
+from .error_response import read_error_response
 from .exchange import (
     EVENT_STREAM,
     JSON,
@@ -22,7 +23,6 @@ from .exchange import (
 from .failure import HttpFailure, phrase
 from .guard import HttpGuard, RequestFailed
 from .messages import PendingRequest, body_answer, error_message, failure_message, is_json, message_event
-from .refusal import read_refusal
 from .resumption import ATTEMPTS, Resumption, Resumptions
 from .stream import EventStream
 
@@ -69,10 +69,10 @@ class StreamableHttpGuard(HttpGuard):
         return json_response(self._answer(exchange, exchange.pending, body), response)
 
     async def _refused(self, exchange: Exchange) -> Any:
-        refusal = await read_refusal(exchange)
-        if refusal.kind == "answer" and refusal.answer is not None:
-            return json_response(refusal.answer, exchange.response)
-        raise RequestFailed(refusal.failure(self._shown))
+        error_response = await read_error_response(exchange)
+        if error_response.kind == "answer" and error_response.answer is not None:
+            return json_response(error_response.answer, exchange.response)
+        raise RequestFailed(error_response.failure(self._shown))
 
     def _failed(self, exchange: Exchange, failure: HttpFailure) -> Any:
         if exchange.resumption is not None:

@@ -1,1 +1,1 @@
-"""Local servers: the process, its pipes, and the end of everything it has started."""
+"""Local servers: start the process, read and write its pipes, and end everything that it has started."""

@@ -1,4 +1,4 @@
-"""The supervised stdio transport: a server's process as a channel of messages."""
+"""The supervised stdio transport: a channel over the pipes of a server's process."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .launch import Launch
 
 logger = logging.getLogger(__name__)
 
-OFF_LOOP_BYTES = 2**20
-"""Lines longer than this are parsed on a thread: 64 MiB take 1.7 s."""
+THREAD_BYTES = 2**20
+"""Lines longer than this are parsed in a thread: 64 MiB take 1.7 s."""
 TURN_LINES = 200
-"""After so many lines without a message others have their turn: each takes up to 0.1 ms."""
+"""After this many lines without a message, other tasks get their turn: a line takes up to 0.1 ms."""
 END_SECONDS = 1.0
-"""How long an exit status is awaited after the output of a server has ended."""
+"""How long to wait for the exit status after the end of a server's output."""
 STDERR_LINES_PER_PROCESS = 500
-"""More lines of one process than this are not forwarded to the log."""
+"""How many lines of stderr of one process are forwarded to the log."""
 
 
 class StdioChannel:
@@ -42,12 +42,12 @@ class StdioChannel:
         self.side_output = SideOutput()
 
     async def receive(self) -> Message | UnreadableAnswer | None:
-        vain = 0
+        parsed_lines = 0
         while not self._ready:
             if self._lines:
                 self._take(await self._parse(self._lines.popleft()))
-                vain += 1
-                if vain % TURN_LINES == 0:
+                parsed_lines += 1
+                if parsed_lines % TURN_LINES == 0:
                     await asyncio.sleep(0)
             else:
                 data = await self._process.read()
@@ -60,18 +60,18 @@ class StdioChannel:
         await self._process.write(encode(message))
 
     def use_protocol_version(self, version: str) -> None:
-        """Do nothing: over stdio no message names the version again."""
+        """Do nothing: over stdio only `initialize` names the version."""
 
     async def describe_end(self) -> str:
         await self._process.wait_exit(END_SECONDS)
-        await asyncio.sleep(0)  # let the last words on stderr be read
+        await asyncio.sleep(0)  # so that the last lines of stderr are read
         end = self._process.describe_end()
-        if ":" not in end and self.side_output.stdout:  # some say on stdout why they end
+        if ":" not in end and self.side_output.stdout:  # some servers write the reason to stdout
             end = f"{end}: {self.side_output.stdout[-1]}"
         return self._redact(end)
 
     async def _parse(self, line: bytes | TooLong) -> Parsed:
-        if isinstance(line, bytes) and len(line) > OFF_LOOP_BYTES:
+        if isinstance(line, bytes) and len(line) > THREAD_BYTES:
             return await run_in_thread(self._reader.parse, line)
         return self._reader.parse(line)
 
@@ -83,16 +83,16 @@ class StdioChannel:
             level = logging.DEBUG if self.side_output.stdout else logging.WARNING
             noise = self._redact(parsed.noise)
             self.side_output.stdout.append(noise)
-            logger.log(level, "MCP server '%s' prints other things than messages: %s", self._server, noise)
+            logger.log(level, "MCP server '%s' writes non-protocol output to stdout: %s", self._server, noise)
 
 
 @asynccontextmanager
 async def open_stdio(
     server: str, launch: Launch, *, limit: int, guardian: Guardian, redact: Callable[[str], str]
 ) -> AsyncIterator[StdioChannel]:
-    """Start a server and yield its channel; on leaving, the server and all it started are gone.
+    """Start a server and yield its channel; on leaving, end the server and everything that it has started.
 
-    `limit` is the longest message taken, in bytes. Raises `ServerUnavailable` if it cannot be started.
+    `limit` is the longest message taken, in bytes. Raises `ServerUnavailable` if the server cannot be started.
     """
     number = guardian.number()
     marked = replace(launch, env={**launch.env, MARKER_VARIABLE: guardian.mark(number)})
@@ -112,7 +112,7 @@ async def open_stdio(
 
 
 class _StderrLog:
-    """Forwards what a server says on stderr to the log, with its name and without secrets."""
+    """Forwards the stderr of a server to the log, with the server's name and without secrets."""
 
     def __init__(self, server: str, redact: Callable[[str], str], side_output: SideOutput) -> None:
         self._server = server
@@ -127,4 +127,8 @@ class _StderrLog:
         if self._left > 0:
             logger.debug("[%s] %s", self._server, line)
         elif self._left == 0:
-            logger.debug("[%s] writes much to stderr; no more of it is shown", self._server)
+            logger.debug(
+                "[%s] has written %d lines to stderr; further lines are not logged",
+                self._server,
+                STDERR_LINES_PER_PROCESS,
+            )

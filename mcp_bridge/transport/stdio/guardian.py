@@ -1,8 +1,8 @@
-"""The parent's side of the guardian: who tells it which process groups to watch.
+"""The parent's side of the guardian process: starts it and sends it the process groups to watch.
 
-One guardian per bridge, started with the first stdio server, POSIX only: on Windows a
-job object that closes with our process does the same. One that could not be started, or
-was killed, is started again with the next server.
+There is one guardian per bridge, started with the first stdio server, on POSIX only: on Windows a job object
+that closes with our process does the same. If it could not be started, or was killed, it is started again
+with the next server.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from pathlib import Path
 logger = logging.getLogger(__name__)
 
 MARKER_VARIABLE = "MCP_BRIDGE_SESSION"
-"""Set in every server's environment, so that helpers which left its group are still found."""
+"""Set in the environment of each server, so that helpers which have left its group can be found."""
 _SCRIPT = Path(__file__).with_name("guardian_process.py")
 _EXIT_SECONDS = 5.0
-"""How long the guardian may take to end, with helpers that ignore SIGTERM; without any it takes milliseconds."""
+"""How long the guardian may take to end. It takes milliseconds, seconds if helpers ignore SIGTERM."""
 
 
 class Guardian:
-    """Ends this bridge's servers when our own process is killed, and what a server leaves when it ends."""
+    """Ends the servers of a bridge when our own process is killed, and the helpers that a server leaves behind."""
 
     def __init__(self) -> None:
         self.marker = secrets.token_hex(12)
-        """What the marks of all servers of this bridge begin with."""
+        """The common prefix of the marks of all servers of this bridge."""
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: dict[int, int] = {}
         self._numbers = itertools.count(1)
         self._warned = False
 
     def number(self) -> int:
-        """Return the number of the next server; its environment is to hold `mark` of it."""
+        """Return the number of the next server. Its environment must hold the `mark` of that number."""
         return next(self._numbers)
 
     def mark(self, number: int) -> str:
@@ -45,23 +45,23 @@ class Guardian:
         return f"{self.marker}-{number}"
 
     def watch(self, group: int, number: int) -> None:
-        """Have a server's process group ended if our process dies before `release`."""
+        """End a server's process group if our process dies before `release`."""
         if sys.platform == "win32":
             return
         self._groups[group] = number
         if self._process is not None and self._process.poll() is None:
-            self._tell(f"+{group}\n")
+            self._send(f"+{group}\n")
         elif self._start():
-            self._tell("".join(f"+{one}\n" for one in self._groups))
+            self._send("".join(f"+{one}\n" for one in self._groups))
 
     def release(self, group: int) -> None:
-        """Forget a server that has ended; what it started in groups of their own is ended now."""
+        """Forget a server that has ended, and end the helpers that it started in other groups."""
         number = self._groups.pop(group, None)
         if number is not None:
-            self._tell(f"-{group}\n.{number}\n")
+            self._send(f"-{group}\n.{number}\n")
 
     def close(self) -> None:
-        """End the guardian, and with it any helper that carries our marker and outlived its server."""
+        """End the guardian, and any helper that has our marker and has outlived its server."""
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
@@ -73,9 +73,9 @@ class Guardian:
             logger.debug("the guardian process %s is still ending marked helpers", process.pid)
 
     def _start(self) -> bool:
-        """Start the guardian, tell whether that was possible."""
+        """Start the guardian; return whether that was possible."""
         if self._process is not None and self._process.stdin is not None:
-            logger.debug("the guardian has ended: status %s", self._process.returncode)
+            logger.debug("the guardian process has ended with status %s", self._process.returncode)
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
             self._process = None
@@ -93,16 +93,16 @@ class Guardian:
             )
         except OSError as error:
             level = logging.DEBUG if self._warned else logging.WARNING
-            logger.log(level, "servers may outlive a killed bot: cannot start the guardian: %s", error)
+            logger.log(level, "servers may outlive a killed bot: the guardian process cannot be started: %s", error)
             self._warned = True
             return False
         if self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
         return True
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._process is not None and self._process.stdin is not None:
             try:
                 self._process.stdin.write(line.encode())
             except OSError as error:
-                logger.debug("the guardian does not listen any more: %s", error)
+                logger.debug("the guardian process no longer reads its input: %s", error)

@@ -1,14 +1,13 @@
 """The guardian: ends the servers of a bridge whose own process is gone, and helpers that outlive their server.
 
-Run as a script of its own (standard library only, no imports from here), with the pid of
-the parent and a mark as arguments, `NAME=value`. The parent writes `+<group>` and `-<group>` lines for
-each process group that it starts and ends. When the parent dies, even by SIGKILL, the
-groups still listed are ended, and so is every process that carries the mark in its
-environment: helpers that left their group.
+Run as a script of its own (standard library only, no imports from here), with the pid of the parent and a
+mark `NAME=value` as arguments. The parent writes a line `+<group>` or `-<group>` for each process group that
+it starts or ends. When the parent dies, even by SIGKILL, the groups still listed are ended, and so is every
+process that has the mark in its environment: helpers that left their group.
 
-The environment of a server says `NAME=value-<number>`, and the parent writes `.<number>` when that
-server is gone: whatever still carries this very mark is ended then, not only with the bridge. Each call may
-have a server of its own, so what each of them leaves would pile up.
+The environment of a server holds `NAME=value-<number>`, and the parent writes `.<number>` when that server is
+gone: processes that still have this mark are ended then, not only with the bridge. Each call may have a server
+of its own, so their helpers would pile up.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ POLL_SECONDS = 1.0
 TERM_SECONDS = 2.0
 """How long a group may take to end after SIGTERM before it gets SIGKILL."""
 KILL_SECONDS = 2.0
-"""How long SIGKILL is repeated: whoever forks faster than we look is met the next time."""
+"""How long SIGKILL is repeated: a process that forks between two looks is found by the next one."""
 SWEEP_SECONDS = 1.0
-"""All processes are looked at so often at the most; what is left gets SIGTERM first, then SIGKILL."""
+"""The least time between two searches of all processes. The first sends SIGTERM, the next ones SIGKILL."""
 SWEEPS = (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL)
 
 
@@ -44,7 +43,7 @@ def main(parent: int, mark: str) -> None:
 def watch(parent: int, mark: str) -> set[int]:
     """Follow the parent's lines until it is gone; return the groups it left behind."""
     groups: set[int] = set()
-    ended: dict[str, int] = {}  # how often each was swept
+    ended: dict[str, int] = {}  # mark of an ended server -> how often its helpers were searched for
     swept_at = -SWEEP_SECONDS
     buffer = b""
     while os.getppid() == parent:
@@ -77,7 +76,7 @@ def take(line: str, groups: set[int], ended: dict[str, int], mark: str) -> None:
 
 
 def sweep(ended: dict[str, int]) -> None:
-    """End what carries the mark of a server that is gone; forget those of which nothing is left."""
+    """End the helpers of servers that are gone; forget servers that have none left."""
     left = set()
     for pid, mark in marked(lambda entry: entry in ended):
         left.add(mark)
@@ -90,7 +89,7 @@ def sweep(ended: dict[str, int]) -> None:
 
 
 def wait_none(groups: set[int], mark: str, number: int, seconds: float) -> None:
-    """Signal all of them again and again until none is left, or the time is over."""
+    """Signal all of them repeatedly until none is left or `seconds` have passed."""
     deadline = time.monotonic() + seconds
     while signal_all(groups, mark, number) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -111,7 +110,7 @@ def signal_all(groups: set[int], mark: str, number: int) -> int:
 
 
 def marked(is_mark: Callable[[str], bool]) -> list[tuple[int, str]]:
-    """Return pid and mark of each process whose environment has one (Linux; elsewhere none)."""
+    """Return pid and mark of each process with a matching mark in its environment (Linux only, else none)."""
     found: list[tuple[int, str]] = []
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):

@@ -1,7 +1,7 @@
-"""What a server process is started with: its program, its arguments, its environment.
+"""How a server process is started: its program, its arguments, its environment.
 
-Nothing of the host's environment is handed on but a documented list, since a bot's own
-keys are no business of a server that nobody audited.
+A server inherits only a documented list of variables, since the bot's own keys are not meant for third-party
+programs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ...errors import ServerUnavailable
 from ...text.cleaning import clean_label
 from .windows_shim import is_shim, script_behind, unsafe_argument
 
-# What the official SDK hands on (mcp.client.stdio.DEFAULT_INHERITED_ENV_VARS).
+# What the official SDK lets a server inherit (mcp.client.stdio.DEFAULT_INHERITED_ENV_VARS).
 _SDK_POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 _SDK_WINDOWS = (
     "APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE "
     "SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE COMSPEC PROGRAMFILES PROGRAMDATA"
 ).split()
-# What servers need besides: language, folders, the way to the network and to their packages.
+# What servers also need: language, folders, certificates, package registries and caches.
 _OURS = (
     "LANG TZ TMPDIR SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS "
     "npm_config_registry npm_config_cache UV_INDEX_URL UV_DEFAULT_INDEX UV_CACHE_DIR PIP_INDEX_URL"
@@ -52,7 +52,7 @@ _INSTALL_HINTS = {
 
 @dataclass(frozen=True)
 class Launch:
-    """Everything needed to start a server. `args` reach it exactly as they are: no shell is involved."""
+    """Everything needed to start a server. `args` are passed unchanged: no shell is involved."""
 
     program: str
     args: tuple[str, ...]
@@ -61,7 +61,7 @@ class Launch:
 
 
 def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) -> Launch:
-    """Return how to start a stdio server. Raises `ServerUnavailable` if program or folder is missing."""
+    """Return how to start a stdio server. Raises `ServerUnavailable` if its program or folder is missing."""
     env = child_environment(config, os.environ if environ is None else environ)
     cwd = config.cwd or os.getcwd()
     if not os.path.isdir(cwd):
@@ -83,37 +83,40 @@ def plan_launch(config: ServerConfig, environ: Mapping[str, str] | None = None) 
     if os.name == "nt" and is_shim(program):
         program, args = _without_cmd(config.name, program, args, env)
     folder, path = os.path.dirname(program), env.get("PATH", os.defpath)
-    if folder not in path.split(os.pathsep):  # npx asks PATH for the node beside it
+    if folder not in path.split(os.pathsep):  # npx looks for the node beside it on PATH
         env["PATH"] = path + os.pathsep + folder
     return Launch(program, args, cwd, env)
 
 
 def is_there(launch: Launch) -> bool:
-    """Tell whether the program and the folder of a plan made before still exist."""
+    """Tell whether the program and the folder of an earlier plan still exist."""
     return os.path.isfile(launch.program) and os.path.isdir(launch.cwd)
 
 
 def _without_cmd(server: str, shim: str, args: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """Return how to start what a `.cmd` file stands for without cmd.exe, which acts upon arguments."""
+    """Return how to run the script behind a `.cmd` file without cmd.exe, which would interpret the arguments.
+
+    Raises `ServerUnavailable` for unsafe arguments if there is no such script.
+    """
     found = script_behind(shim, lambda file: Path(file).read_text("utf-8", "replace"), os.path.exists)
     if found is not None:
         node, script = found
         return shutil.which(node, path=env.get("PATH")) or node, (script, *args)
     if (bad := unsafe_argument(args)) is not None:
-        text = f"the argument {bad!r} cannot be given to {os.path.basename(shim)}: cmd.exe would act upon it"
+        text = f"the argument {bad!r} cannot be passed to {os.path.basename(shim)}: cmd.exe would interpret it"
         raise ServerUnavailable(text, server=server, retry=False, cause="argument")
     return shim, args
 
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return a server's environment: the list above, `inherit_env`, then what the config says."""
+    """Return a server's environment: the inherited variables, those of `inherit_env`, then `env`."""
     if config.inherit_env is True:
         env = dict(environ)
     else:
         named = config.inherit_env or ()
         env = {name: value for name, value in environ.items() if _inherited(name) or name in named}
     env.setdefault("PYTHONUTF8", "1")
-    # A Windows program reads its environment without regard to case: two spellings would race.
+    # Names are case-insensitive on Windows: of two spellings a program might see either.
     given = {name.upper() for name in config.env} if os.name == "nt" else set()
     return {name: value for name, value in env.items() if name.upper() not in given} | dict(config.env)
 
@@ -130,10 +133,10 @@ def find_program(
     cwd: str,
     which: Callable[..., str | None] = shutil.which,
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Return the program's full path and the words that followed it in `command`.
+    """Return the full path of a program, None if it is not found, and the words after it in `command`.
 
-    On Windows `which` also finds `npx.cmd` (PATHEXT). A whole command line in one string
-    is split as a shell would, but only if no program has that very name.
+    On Windows `which` also finds `npx.cmd` (PATHEXT). A command line is split as a shell would do it, but only
+    if no program has the whole string as its name.
     """
     if found := _locate(command, env, cwd, which):
         return found, ()
@@ -148,14 +151,14 @@ def _locate(command: str, env: Mapping[str, str], cwd: str, which: Callable[...,
         return which(os.path.normpath(os.path.join(cwd, command)))
     path = env.get("PATH") or env.get("Path") or os.defpath
     found = which(command, path=path) or which(command, path=os.pathsep.join(_usual_places(env)))
-    if found or program_stem(command).lower().startswith("python"):  # which Python is meant is the owner's to say
+    if found or program_stem(command).lower().startswith("python"):  # there may be many: the owner must choose one
         return found
     own = Path(sys.executable).parent  # where `pip install uv` put `uvx`; seldom on the PATH of a bot
     return which(command, path=os.pathsep.join((str(own), str(own / "Scripts"))))
 
 
 def same_named(program: str, env: Mapping[str, str]) -> list[str]:
-    """Return other programs that go by the name of `program`, in the order in which they would be found."""
+    """Return the other programs of the same name, in the order in which they would be found."""
     folders = [*env.get("PATH", os.defpath).split(os.pathsep), *_usual_places(env)]
     found: dict[str, str] = {os.path.realpath(program): program}  # links to one file are one program
     for folder in folders:
@@ -167,7 +170,7 @@ def same_named(program: str, env: Mapping[str, str]) -> list[str]:
 def _usual_places(env: Mapping[str, str]) -> Iterable[str]:
     """Return folders where nvm, uv, npm, Homebrew and scoop put programs.
 
-    A bot started by a desktop, a service manager or a container has none of them on PATH.
+    A bot started by a desktop, a service manager or a container does not have them on PATH.
     """
     home = Path(env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~"))
     yield from map(str, sorted(home.glob(".nvm/versions/node/*/bin"), reverse=True))

@@ -6,11 +6,11 @@ import asyncio
 from typing import Any, cast
 
 HIGH_WATER_BYTES = 2**20
-"""Unread bytes above which a sender is made to wait."""
+"""How many unread bytes are kept before reading from the pipe pauses."""
 
 
 class PipeReader(asyncio.Protocol):
-    """The reading end. `close` gives b"" to the reader even while others hold the pipe open."""
+    """The reading end. After `close`, `read` returns b"" even if another process holds the pipe open."""
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
@@ -26,16 +26,16 @@ class PipeReader(asyncio.Protocol):
         return reader
 
     def attach(self, transport: Any) -> None:
-        """Take over a transport that somebody else has opened."""
+        """Use a transport that was opened elsewhere."""
         self._transport = transport
 
     @property
     def buffered(self) -> int:
-        """Bytes that have arrived and were not read yet."""
+        """How many bytes have arrived and are not read yet."""
         return self._size
 
     async def read(self) -> bytes:
-        """Return what has arrived, at least one byte; b"" at the end. One reader at a time."""
+        """Wait for bytes and return all that have arrived, b"" at the end. One reader at a time."""
         while not self._chunks and not self._ended:
             self._changed.clear()
             await self._changed.wait()
@@ -66,7 +66,7 @@ class PipeReader(asyncio.Protocol):
 
 
 class PipeWriter(asyncio.BaseProtocol):
-    """The writing end. Its `drain` waits until the other side keeps up."""
+    """The writing end."""
 
     def __init__(self) -> None:
         self._transport: asyncio.WriteTransport | None = None
@@ -81,7 +81,7 @@ class PipeWriter(asyncio.BaseProtocol):
         return writer
 
     def attach(self, transport: Any) -> None:
-        """Take over a transport that somebody else has opened."""
+        """Use a transport that was opened elsewhere."""
         self._transport = transport
 
     def write(self, data: bytes) -> None:
@@ -89,14 +89,14 @@ class PipeWriter(asyncio.BaseProtocol):
             self._transport.write(data)
 
     async def drain(self) -> None:
-        """Raises `BrokenPipeError` if the other side has closed."""
+        """Wait until the pipe can take more. Raises `BrokenPipeError` if the other side has closed it."""
         await self._writable.wait()
-        if self.is_closing():  # also where the write has just failed
+        if self.is_closing():  # also if a write has just failed
             raise BrokenPipeError("the server closed its input")
 
     def close(self) -> None:
-        """Let the other side see the end now; what it did not take in time is dropped."""
-        if self._transport is not None and not self.is_closing():  # asyncio trips over a second abort
+        """Close the pipe now and drop what is not written yet."""
+        if self._transport is not None and not self.is_closing():  # asyncio fails on a second abort
             self._transport.abort()
 
     def is_closing(self) -> bool:
@@ -114,7 +114,7 @@ class PipeWriter(asyncio.BaseProtocol):
 
 
 class LoopPipes(asyncio.SubprocessProtocol):
-    """The three pipes of a process that the loop itself has started (the only way on Windows)."""
+    """The three pipes of a process started by the event loop (the only way on Windows)."""
 
     def __init__(self) -> None:
         self.stdin = PipeWriter()

@@ -1,12 +1,11 @@
 """A server's process: started without a shell, read without blocking, ended completely.
 
-Ending takes these steps, each bounded: close stdin and wait `EOF_SECONDS`; SIGTERM to the
-whole tree and wait `TERM_SECONDS`; SIGKILL. What the server started goes with it, also
-when the server itself ended by its own will.
+It is ended in bounded steps: close stdin and wait `EOF_SECONDS`; SIGTERM to the whole tree and wait
+`TERM_SECONDS`; SIGKILL. The processes that it started are ended as well, also if it has exited by itself.
 
-On POSIX the process is started with `subprocess` and its pipes are joined to the loop:
-asyncio's own way depends on a child watcher that another plugin may have replaced, and
-its `Process.wait()` hangs while a grandchild holds a pipe (Python 3.11 to 3.13).
+On POSIX the process is started with `subprocess` and its pipes are connected to the loop: asyncio's
+subprocesses depend on a child watcher that another plugin may have replaced, and `Process.wait()` hangs
+while a grandchild holds a pipe open (Python 3.11 to 3.13).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Protocol
 
 from ...aio import wait_for_event
 from ...text.cleaning import CUT_MARK, clean_label, decoded, truncate
@@ -27,22 +27,29 @@ from .spawn import KILL_SECONDS, discard, spawn
 from .tree import ProcessTree, new_group, process_tree
 
 EOF_SECONDS = 2.0
-"""How long a server may take to end after the end of its input (node servers: 0.35 s)."""
+"""How long a server may take to exit after the end of its input (node servers: 0.35 s)."""
 TERM_SECONDS = 1.5
-"""How long it may take after SIGTERM."""
+"""How long it may take to exit after SIGTERM."""
 DRAIN_SECONDS = 0.2
-"""How long output of a server that has exited is still awaited: a helper may hold the pipe."""
+"""How long to wait for more output of a server that has exited: a helper may hold the pipe open."""
 POLL_SECONDS = 0.02
-"""How often an exit is looked for while one is expected."""
+"""How often to check for an exit that is expected."""
 IDLE_POLL_SECONDS = 0.5
-"""How often it is looked for otherwise, where the system cannot tell us."""
+"""How often to check otherwise, where the system cannot notify us."""
 READ_BYTES = 256 * 1024
 STDERR_TAIL_BYTES = 8 * 1024
 STDERR_LINE_CHARS = 500
 
 
+class StderrListener(Protocol):
+    """Is called with each line that a server writes to stderr. Must not block."""
+
+    def __call__(self, line: str) -> None:
+        """Take a line: cleaned, not masked, at most `STDERR_LINE_CHARS` characters."""
+
+
 class ServerProcess:
-    """One running server. Made by `start`; whoever starts it must await `stop`."""
+    """One running server, made by `start`. The caller of `start` must await `stop`."""
 
     def __init__(
         self,
@@ -51,10 +58,10 @@ class ServerProcess:
         stdout: PipeReader,
         stderr: PipeReader,
         poll: Callable[[], int | None],
-        close: Callable[[], None] = lambda: None,
+        close: Callable[[], None] | None = None,
     ) -> None:
         self.pid = pid
-        self.on_stderr_line: Callable[[str], None] = lambda line: None
+        self.on_stderr_line: StderrListener | None = None
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._poll = poll
         self._close = close
@@ -71,18 +78,18 @@ class ServerProcess:
         return self._poll()
 
     async def read(self) -> bytes:
-        """Return the next bytes of stdout, b"" when there will be none any more."""
+        """Return the next bytes of stdout, b"" at its end."""
         return await self._stdout.read()
 
     async def write(self, data: bytes) -> None:
-        """Write to stdin and wait until the pipe takes it. Raises `OSError` if it is closed."""
+        """Write to stdin and wait until the pipe has room. Raises `OSError` if it is closed."""
         if self._stdin.is_closing():
             raise BrokenPipeError("the server's input is closed")
         self._stdin.write(data)
         await self._stdin.drain()
 
     def describe_end(self) -> str:
-        """Return how the process ended and the last thing it said, `exit status 3: no such table`."""
+        """Return how the process ended, with its last line on stderr: `exit status 3: no such table`."""
         code = self.returncode
         if code is None:
             text = "its output ended"
@@ -98,7 +105,7 @@ class ServerProcess:
         return f"{text}: {self._last_line}" if self._last_line else text
 
     async def wait_exit(self, seconds: float) -> bool:
-        """Wait for the process itself, not for its helpers; tell whether it has ended."""
+        """Wait for the process itself, not for its helpers; return whether it has ended."""
         deadline = asyncio.get_running_loop().time() + seconds
         while self._poll() is None:
             left = deadline - asyncio.get_running_loop().time()
@@ -108,7 +115,7 @@ class ServerProcess:
         return True
 
     async def stop(self) -> None:
-        """End the server and all it started. Takes 5 s at the most; if cancelled, kills at once."""
+        """End the server and everything that it has started. Takes at most 5 s; if cancelled, kills at once."""
         try:
             self._stdin.close()
             if not await self.wait_exit(EOF_SECONDS):
@@ -121,16 +128,17 @@ class ServerProcess:
             self._tree.kill()
             for task in self._tasks:
                 task.cancel()
-            # Bury it even if we are being cancelled: a killed process takes milliseconds.
-            await asyncio.shield(asyncio.ensure_future(self._bury()))
+            # Also if we are being cancelled: a killed process is gone within milliseconds.
+            await asyncio.shield(asyncio.ensure_future(self._reap()))
 
-    async def _bury(self) -> None:
+    async def _reap(self) -> None:
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks.clear()  # with their tracebacks they would keep us until the next full collection
+        self._tasks.clear()  # their tracebacks refer to us: only a full garbage collection would free us
         await self.wait_exit(KILL_SECONDS)
         self._stdout.close()
         self._stderr.close()
-        self._close()
+        if self._close is not None:
+            self._close()
         self._tree.close()
 
     async def _wait_empty(self, seconds: float) -> None:
@@ -139,7 +147,7 @@ class ServerProcess:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _watch_exit(self) -> None:
-        """Notice the exit at once where the system tells (pidfd on Linux), else by looking."""
+        """Notice the exit at once where the system notifies us (pidfd on Linux), else by polling."""
         with contextlib.suppress(OSError, AttributeError, NotImplementedError):
             await _pidfd_exit(self.pid)
         while self._poll() is None:
@@ -148,7 +156,7 @@ class ServerProcess:
         await self._end_output()
 
     async def _end_output(self) -> None:
-        """End the output of a server that has exited, though a helper may hold the pipe open."""
+        """End the output of a server that has exited, even if a helper holds the pipe open."""
         while True:
             await asyncio.sleep(DRAIN_SECONDS)
             if not self._stdout.buffered:
@@ -158,7 +166,7 @@ class ServerProcess:
         self._stderr.close()
 
     async def _read_stderr(self) -> None:
-        """Drain stderr for as long as it is open: a full pipe would stop the server."""
+        """Read stderr until it is closed: a full pipe would block the server."""
         tail = b""
         with contextlib.suppress(OSError, ValueError):
             while data := await self._stderr.read():
@@ -170,15 +178,16 @@ class ServerProcess:
             self._take_line(tail)
 
     def _take_line(self, line: bytes) -> None:
-        begun = CUT_MARK if len(line) >= STDERR_TAIL_BYTES else ""  # a cut that is marked hides no secret from the mask
+        begun = CUT_MARK if len(line) >= STDERR_TAIL_BYTES else ""  # the redactor masks a cut secret only at a mark
         text = truncate(clean_label(begun + decoded(line[-STDERR_TAIL_BYTES:])), STDERR_LINE_CHARS)
         if text:
             self._last_line = text
-            self.on_stderr_line(text)
+            if self.on_stderr_line is not None:
+                self.on_stderr_line(text)
 
 
 async def start(launch: Launch) -> ServerProcess:
-    """Start a server. Raises `OSError` if the system refuses."""
+    """Start a server. Raises `OSError` or `ValueError` if the system rejects it."""
     if sys.platform == "win32":
         return await start_by_loop(launch)
     return await _start_posix(launch)
@@ -187,21 +196,21 @@ async def start(launch: Launch) -> ServerProcess:
 async def _start_posix(launch: Launch) -> ServerProcess:
     popen = await spawn(launch)
     pipes = (popen.stdin, popen.stdout, popen.stderr)
-    joined: list[PipeWriter | PipeReader] = []
+    connected: list[PipeWriter | PipeReader] = []
     try:
-        joined.append(stdin := await PipeWriter.open(popen.stdin))
-        joined.append(stdout := await PipeReader.open(popen.stdout))
-        joined.append(stderr := await PipeReader.open(popen.stderr))
+        connected.append(stdin := await PipeWriter.open(popen.stdin))
+        connected.append(stdout := await PipeReader.open(popen.stdout))
+        connected.append(stderr := await PipeReader.open(popen.stderr))
     except BaseException:
-        for end in joined:
+        for end in connected:
             end.close()
-        discard(popen, pipes[len(joined) + 1 :])  # the one in between is closed by the loop
+        discard(popen, pipes[len(connected) + 1 :])  # the loop closes the one that it failed to connect
         raise
     return ServerProcess(popen.pid, stdin, stdout, stderr, popen.poll)
 
 
 async def start_by_loop(launch: Launch) -> ServerProcess:
-    """Start a server the loop's own way: on Windows, where pipes can be read in no other."""
+    """Start a server as a subprocess of the event loop: on Windows its pipes can be read in no other way."""
     transport, pipes = await asyncio.get_running_loop().subprocess_exec(
         LoopPipes,
         launch.program,

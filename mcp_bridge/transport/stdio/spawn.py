@@ -1,8 +1,8 @@
-"""The start of a process on a thread of its own (POSIX).
+"""Starts a process from a thread of its own (POSIX).
 
-A process made with `vfork`, as `subprocess` does, begins on the processor of the thread that made it. Were that
-the loop's thread, the two would share it: with two processors (Linux 6.18), 0.7 ms of work of ours right after
-the start, which is what making the session takes, delayed a server by as much; from another thread, by nothing.
+`subprocess` uses `vfork`, and a new process begins on the processor of the thread that made it. If that is the
+loop's thread, the two compete: with two processors (Linux 6.18), the 0.7 ms that we need to set up the session
+right after the start delayed the server by as much. From another thread there is no delay.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import IO
 from .launch import Launch
 
 KILL_SECONDS = 1.0
-"""How long the system may take to bury a process after SIGKILL."""
+"""How long a process may take to exit after SIGKILL."""
 
 
 async def spawn(launch: Launch) -> subprocess.Popen[bytes]:
     """Start a process that leads a group of its own, its pipes unbuffered.
 
-    Raises `OSError` or `ValueError` if the system refuses. If cancelled, nothing of it is left.
-    The threads of the loop itself are not asked: the bot's own work may keep all of them for minutes.
+    Raises `OSError` or `ValueError` if the system rejects it. If cancelled, the process is ended.
+    The loop's own thread pool is not used: the bot's work may occupy all of its threads for minutes.
     """
     pool = ThreadPoolExecutor(1, "mcp start")
     try:
         begun = pool.submit(_popen, launch)
-    except RuntimeError:  # the system gives us no thread: better a short halt than no server
+    except RuntimeError:  # no thread can be started: block the loop for a moment
         return _popen(launch)
     finally:
         pool.shutdown(wait=False)  # the thread ends with this start
@@ -39,15 +39,15 @@ async def spawn(launch: Launch) -> subprocess.Popen[bytes]:
     try:
         return await asyncio.shield(started)
     except asyncio.CancelledError:
-        # What has begun cannot be stopped half-way; it takes milliseconds, and we may be cancelled again meanwhile.
+        # A start cannot be interrupted. It takes milliseconds, during which we may be cancelled again.
         started.add_done_callback(_discard)
         await asyncio.wait({started})
         raise
 
 
 def discard(popen: subprocess.Popen[bytes], pipes: Iterable[IO[bytes] | None]) -> None:
-    """End a process that nobody wants, and close these ends of its pipes."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone already, as Linux and macOS say it
+    """Kill a process that is not needed, and close these ends of its pipes."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has already exited (Linux, macOS)
         os.killpg(popen.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         popen.wait(KILL_SECONDS)

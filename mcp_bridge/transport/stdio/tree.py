@@ -1,7 +1,7 @@
-"""A server's process together with everything it started, as one thing that can be ended.
+"""The tree of a server's process and everything that it has started, which can be ended as a whole.
 
-POSIX: a process group of its own (the server is started as a session leader). Windows: a
-job object whose processes end when its handle closes, even if our own process is killed.
+POSIX: a process group of its own (the server is started as a session leader). Windows: a job object, whose
+processes end when its handle closes, even if our own process is killed.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any, Protocol
 
 
 class ProcessTree(Protocol):
-    """What can be done with a server and its helpers."""
+    """A server and its helpers."""
 
     def interrupt(self) -> None:
-        """Ask all of them to end."""
+        """Ask all processes to exit."""
 
     def kill(self) -> None:
-        """End all of them now."""
+        """Kill all processes."""
 
     def empty(self) -> bool:
-        """Tell whether none of them is left."""
+        """Tell whether no process is left."""
 
     def close(self) -> None:
-        """Give back what the tree itself holds."""
+        """Release the handles of the tree itself."""
 
 
 class ProcessGroup:
-    """POSIX: the group that a session leader and its children form. Never our own group."""
+    """POSIX: the process group of a session leader. Never our own group."""
 
     def __init__(self, leader: int) -> None:
         self._group = leader
@@ -49,7 +49,7 @@ class ProcessGroup:
         pass
 
     def _signal(self, number: int) -> bool:
-        # ProcessLookupError: nobody is left. PermissionError (macOS): only zombies are left.
+        # ProcessLookupError: no process is left. PermissionError (macOS): only zombies are left.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._group, number)
             return True
@@ -98,7 +98,7 @@ class Job:
 
 
 class _Win32:
-    """The parts of pywin32 that a `Job` uses, imported only where they exist."""
+    """The modules of pywin32 that a `Job` uses, imported only on Windows."""
 
     def __init__(self) -> None:
         import pywintypes
@@ -110,12 +110,12 @@ class _Win32:
 
 
 def new_group() -> dict[str, Any]:
-    """Return how to start a process so that it heads a tree of its own, and opens no window."""
+    """Return the `subprocess` arguments for a process that heads a tree of its own and opens no window."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"start_new_session": True}
 
 
 def process_tree(pid: int) -> ProcessTree:
-    """Return the tree of a process that was just started as the head of its own."""
+    """Return the tree of a process that was started with `new_group`."""
     return Job(pid) if sys.platform == "win32" else ProcessGroup(pid)

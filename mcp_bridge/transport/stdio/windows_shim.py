@@ -1,8 +1,8 @@
-"""What is behind the `.cmd` files that npm puts on PATH (Windows).
+"""The scripts behind the `.cmd` files that npm puts on PATH (Windows).
 
-A `.cmd` file is run by cmd.exe, which reads `&`, `%` and `^` in arguments as commands, however
-they are quoted. So the Node.js script behind it is started directly; where none can be
-seen, arguments that cmd.exe would act upon are refused.
+A `.cmd` file is run by cmd.exe, which interprets `&`, `%` and `^` in arguments, however they are quoted. So the
+Node.js script behind it is started directly; if none is found, arguments that cmd.exe would interpret are
+rejected.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_shim(program: str) -> bool:
 
 
 def script_behind(program: str, read: Callable[[str], str], exists: Callable[[str], bool]) -> tuple[str, str] | None:
-    """Return the Node.js and the script that a shim runs, None if that cannot be seen.
+    """Return the Node.js and the script that a shim runs, None if it cannot be determined.
 
     `read` returns the text of a file or raises `OSError`.
     """
@@ -47,5 +47,5 @@ def script_behind(program: str, read: Callable[[str], str], exists: Callable[[st
 
 
 def unsafe_argument(args: Sequence[str]) -> str | None:
-    """Return the first argument that cmd.exe would not hand on as it is."""
+    """Return the first argument that cmd.exe would not pass on unchanged."""
     return next((arg for arg in args if _DANGEROUS.search(arg)), None)

@@ -11,7 +11,7 @@ from tests.support.entries import Write
 from tests.support.remote import at, remote
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 FORGOTTEN = {

@@ -14,7 +14,7 @@ from tests.support.entries import Write, odd
 from tests.support.remote import at, remote
 from tests.support.waiting import GENEROUS, until
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 FORBIDDEN = ("ExceptionGroup", "TaskGroup", "Cancel", "cancel scope", "Traceback")
 
 

@@ -126,7 +126,7 @@ async def test_whatever_goes_wrong_on_our_side_a_request_gets_an_answer(error: E
                 raise error
             return httpx.Response(200, stream=Body())
 
-    class Body(httpx.AsyncByteStream):  # type: ignore[misc,name-defined]
+    class Body(httpx.AsyncByteStream):  # type: ignore[misc]
         async def __aiter__(self) -> AsyncIterator[bytes]:
             yield b"{"
             raise error

@@ -20,7 +20,7 @@ from tests.support.places import SERVERS
 from tests.support.waiting import until
 
 Serve = Callable[..., str]
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 @pytest.fixture

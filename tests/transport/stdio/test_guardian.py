@@ -17,6 +17,8 @@ from tests.support.entries import odd
 from tests.support.processes import alive
 from tests.support.waiting import GENEROUS
 
+pytestmark = pytest.mark.process
+
 OWNER = """
 import asyncio, sys
 from mcp_bridge import Bridge, load_config

@@ -16,7 +16,7 @@ from tests.support.processes import alive
 from tests.support.server_log import ServerLog
 from tests.support.waiting import GENEROUS, until
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 async def test_a_banner_on_stdout_hides_no_tools_and_is_told_once(
@@ -30,13 +30,13 @@ async def test_a_banner_on_stdout_hides_no_tools_and_is_told_once(
         for text in ("a", "b"):
             assert (await bridge.call("mcp_chatty_echo", {"text": text})).text == text
         assert (await bridge.call("mcp_long_echo", {"text": "c"})).text == "c"
-    told = [(one.levelno, one.getMessage()) for one in caplog.records if "prints other things" in one.getMessage()]
+    told = [(one.levelno, one.getMessage()) for one in caplog.records if "non-protocol output" in one.getMessage()]
     chatty = [(level, text) for level, text in told if "'chatty'" in text]
-    first = "MCP server 'chatty' prints other things than messages: === odd server v1.0 ==="
+    first = "MCP server 'chatty' writes non-protocol output to stdout: === odd server v1.0 ==="
     assert chatty[0] == (logging.WARNING, first)
     assert len(chatty) > 10
     assert {level for level, _ in chatty[1:]} == {logging.DEBUG}
-    assert max(len(text.partition("messages: ")[2]) for _, text in told) == 200
+    assert max(len(text.partition("stdout: ")[2]) for _, text in told) == 200
 
 
 async def test_a_megabyte_of_log_on_stderr_blocks_nothing(write_config: Write) -> None:

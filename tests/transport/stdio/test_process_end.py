@@ -25,7 +25,7 @@ from tests.support.server_log import ServerLog
 from tests.support.serving import serving
 from tests.support.waiting import GENEROUS, until
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 async def test_closing_from_another_task_and_reloading_twice_leaves_no_trace(

@@ -14,7 +14,7 @@ from tests.support.entries import Write, odd
 from tests.support.server_log import ServerLog
 from tests.support.waiting import GENEROUS
 
-pytestmark = pytest.mark.usefixtures("no_children_left")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("no_children_left")]
 
 
 async def test_messages_of_megabytes_and_in_pieces_arrive_complete(write_config: Write) -> None:

@@ -15,7 +15,7 @@ from mcp_bridge.transport.stdio import spawn
 from mcp_bridge.transport.stdio.launch import Launch
 from tests.support.waiting import GENEROUS
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="started by the loop there")
+pytestmark = [pytest.mark.process, pytest.mark.skipif(sys.platform == "win32", reason="started by the loop there")]
 
 Popen = subprocess.Popen[bytes]
 

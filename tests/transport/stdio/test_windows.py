@@ -102,6 +102,7 @@ def test_a_server_and_its_helpers_are_one_job_that_ends_with_us() -> None:
     assert win32.calls.count(("close", "job")) == 1
 
 
+@pytest.mark.process
 async def test_a_server_started_by_the_loop_is_read_written_and_ended_without_a_sound(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

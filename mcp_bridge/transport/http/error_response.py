@@ -18,11 +18,11 @@ _DETAIL_BYTES = 64 * 1024
 _ANSWER_STATUSES = (400, 404, 422, 500)
 """Statuses under which servers send the JSON-RPC error of a request."""
 
-RefusalKind = Literal["session_expired", "session_doubtful", "answer", "failure"]
+ErrorResponseKind = Literal["session_expired", "session_doubtful", "answer", "failure"]
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ErrorResponse:
     """A refused HTTP request. `error` is the first JSON-RPC error response in the body, `text` the body as text."""
 
     status: int
@@ -34,8 +34,8 @@ class Refusal:
     is_plain_text: bool
 
     @property
-    def kind(self) -> RefusalKind:
-        """What the refusal means.
+    def kind(self) -> ErrorResponseKind:
+        """The meaning of the response.
 
         `session_expired`: the server has forgotten the session. `session_doubtful`: it looks like that.
         `answer`: `error` is the response to the request. `failure`: the HTTP request failed.
@@ -58,7 +58,7 @@ class Refusal:
 
     @property
     def _is_about_the_session(self) -> bool:
-        """Whether the refusal may be about our session.
+        """Whether the response may be about our session.
 
         A server that names the request has looked at it: its text may be about a session of its own.
         """
@@ -82,11 +82,11 @@ class Refusal:
         )
 
 
-async def read_refusal(exchange: Exchange) -> Refusal:
+async def read_error_response(exchange: Exchange) -> ErrorResponse:
     """Read the body of a refused request and close its response."""
     body = await read_body(exchange.response, _DETAIL_BYTES) or b""
     errors = (message for message in parse_line(body).messages if isinstance(message.get("error"), dict))
-    return Refusal(
+    return ErrorResponse(
         status=exchange.response.status_code,
         url=str(exchange.request.url),
         in_session=SESSION_HEADER in exchange.request.headers,

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from mcp_bridge import Bridge, Call, Proceed, ToolResult, load_config
 from mcp_bridge._sdk import httpx
 from mcp_bridge.transport.http.failure import failure_in
 from mcp_bridge.transport.http.guard import HttpGuard
 from mcp_bridge.transport.http.injection import EventInjection
 from mcp_bridge.transport.http.sse_guard import SseGuard
 from mcp_bridge.transport.http.streamable_guard import StreamableHttpGuard
+from tests.servers.http_raw import raw_server
+from tests.support.entries import Write
+from tests.support.remote import at
 
 URL = "http://127.0.0.1/mcp"
 VERSION = "mcp-protocol-version"
 
 
-class Network(httpx.AsyncBaseTransport):  # type: ignore[misc,name-defined]
+class Network(httpx.AsyncBaseTransport):  # type: ignore[misc]
     """Keeps each request, and answers it with the same response."""
 
     def __init__(self, status: int = 202, body: object = None) -> None:
@@ -139,3 +144,18 @@ async def test_what_a_refusal_means_for_the_request_and_its_session(
     else:
         found = "doubtful" if failure.doubtful else "failure"
     assert found == expected
+
+
+@pytest.mark.parametrize("old", [False, True])
+async def test_headers_that_middleware_adds_go_with_that_call_only(write_config: Write, old: bool) -> None:
+    async def name_caller(call: Call, proceed: Proceed) -> ToolResult:
+        return await proceed(replace(call, headers={"X-Caller": call.chat or ""}) if call.chat else call)
+
+    with raw_server(old=old) as server:
+        file = write_config(at(server.url, warm=0, transport="sse" if old else "http"))
+        async with Bridge(load_config(file), middleware=[name_caller]) as bridge:
+            assert not (await bridge.call("mcp_s_echo", {"text": "x"}, chat="qq:group:1")).is_error
+            assert not (await bridge.call("mcp_s_echo", {"text": "x"})).is_error
+    sent = [(rpc, headers.get("x-caller")) for _, _, rpc, headers in server.asked if rpc]
+    assert [caller for rpc, caller in sent if rpc == "tools/call"] == ["qq:group:1", None]
+    assert {caller for rpc, caller in sent if rpc != "tools/call"} == {None}

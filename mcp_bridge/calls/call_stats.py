@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ..config.rules import Caller
+from ..tools.names import ToolId
 
 Outcome = Literal["ok", "tool_error", "denied", "unavailable", "timeout", "cancelled", "failed"]
 """`tool_error`: the tool reported a failure; `failed`: an unexpected exception."""
@@ -70,14 +71,14 @@ class CallStats:
 
     def __init__(self) -> None:
         self._recent: deque[CallRecord] = deque(maxlen=KEPT_CALLS)
-        self._tools: dict[tuple[str, str], Figures] = {}
+        self._tools: dict[ToolId, Figures] = {}
         self._servers: dict[str, Figures] = {}
         self._hours: Counter[int] = Counter()
 
     def add(self, record: CallRecord) -> None:
         """Count a call."""
         self._recent.append(record)
-        self._tools.setdefault((record.server, record.tool), Figures()).add(record)
+        self._tools.setdefault(ToolId(record.server, record.tool), Figures()).add(record)
         self._servers.setdefault(record.server, Figures()).add(record)
         hour = int(record.at // 3600)
         self._hours[hour] += 1
@@ -87,7 +88,10 @@ class CallStats:
     def to_json(self) -> dict[str, Any]:
         """Return the counts for `restore`; single calls and their callers are left out."""
         return {
-            "tools": [[*key, asdict(figures) | {"times": list(figures.times)}] for key, figures in self._tools.items()],
+            "tools": [
+                [tool.server, tool.remote_name, asdict(figures) | {"times": list(figures.times)}]
+                for tool, figures in self._tools.items()
+            ],
             "servers": [[key, asdict(one) | {"times": list(one.times)}] for key, one in self._servers.items()],
             "hours": list(self._hours.items()),
         }
@@ -97,7 +101,7 @@ class CallStats:
 
         Raises `TypeError`, `ValueError` or `KeyError` for anything else, and changes nothing then.
         """
-        tools = {(server, tool): _figures(counts) for server, tool, counts in stored["tools"]}
+        tools = {ToolId(server, tool): _figures(counts) for server, tool, counts in stored["tools"]}
         servers = {server: _figures(counts) for server, counts in stored["servers"]}
         hours = Counter({int(hour): int(count) for hour, count in stored["hours"]})
         self._tools, self._servers, self._hours = tools, servers, hours
@@ -108,7 +112,7 @@ class CallStats:
 
     def tool(self, server: str, remote_name: str) -> Figures:
         """Return the figures of a tool."""
-        return self._tools.get((server, remote_name), Figures())
+        return self._tools.get(ToolId(server, remote_name), Figures())
 
     def server(self, name: str) -> Figures:
         """Return the figures of a server."""
