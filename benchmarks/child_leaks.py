@@ -125,7 +125,7 @@ async def measure(job: dict[str, Any]) -> dict[str, Any]:
         ordinary = _mixed(plain(calls - cancelled), [caller.cancelled] * cancelled)
         return _mixed(ordinary, _mixed(plain(bad // 2, "deaf"), plain(bad - bad // 2, "helper")))
 
-    # What happens later must have happened before: memory taken once for all is no growth.
+    # Warm up with everything that happens later: memory that is allocated only once is not growth.
     share = job["warm_up"] / job["calls"]
     await many(mixture(job["warm_up"], round(job["cancelled"] * share), max(round(job["bad"] * share), 4)))
     counts["warmed up"] = await _count_at_rest(bridge, mark)

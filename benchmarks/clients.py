@@ -1,4 +1,4 @@
-"""The contenders as clients of one server: each can make a call and tell when the answer came."""
+"""The contenders as clients of one server: each can make a call and report when the result arrived."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class BridgeClient:
             raise BenchmarkError(f"{self.label}: {result.text}")
         self._subject.check(result.text)
         if self._subject.tells_pid and int(result.text) not in {one.pid for one in self._served}:
-            raise BenchmarkError(f"{self.label}: process {result.text} has answered, which nobody has asked")
+            raise BenchmarkError(f"{self.label}: process {result.text} answered, but the call went to another")
         return Answer(result.text, at)
 
     async def settle(self) -> None:

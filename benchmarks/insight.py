@@ -43,7 +43,7 @@ def spare_pids(bridge: Bridge) -> list[int]:
 
 
 def open_sessions(bridge: Bridge) -> int:
-    """Return how many sessions exist, in whatever state."""
+    """Return how many sessions exist, in any state."""
     return sum(len(one._pool._live) for one in _sessions(bridge))
 
 

@@ -19,7 +19,7 @@ from .servers import NODE_PACKAGE, NODE_PACKAGE_VERSION, NodeSubjects
 
 @dataclass(frozen=True)
 class Machine:
-    """What somebody must know to judge the figures."""
+    """What a reader must know to judge the figures."""
 
     day: str
     system: str

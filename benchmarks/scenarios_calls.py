@@ -48,7 +48,7 @@ class SingleCall:
         self._client = client
 
     async def sample(self) -> dict[str, float]:
-        await self.settle()  # a server may have said since that its tools have changed
+        await self.settle()  # a server may have sent `list_changed` in the meantime
         began = perf_counter()
         answer = await self._client.call()
         measured = {self.label: answer.at - began}

@@ -1,4 +1,4 @@
-"""`python -m soak`: exit status 0 if nothing happened that must not, 1 if it did, 2 for wrong usage."""
+"""`python -m soak`: exit status 0 if no fault was found, 1 if one was, 2 for wrong usage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .run import run
 
 
 def main(words: list[str]) -> int:
-    """Run, tell, and return the exit status."""
+    """Run, print the report, and return the exit status."""
     options = parse(words)
     settle_allocator()
     print(f"soak: {options.seconds:g} s, seed {options.seed}, {options.chats} chats", flush=True)

@@ -1,4 +1,4 @@
-"""The chats: each calls at random, waits, and hands what became of it to the judge."""
+"""The chats: each makes random calls and hands their outcomes to the judge."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WEIGHTS = {
     "die": 2,
     "help": 1,
 }
-"""How often which tool is called."""
+"""How often each tool is called, relative to the others."""
 CANCEL_SHARE = 0.05
 SLOW_SECONDS, BIG_CHARS = 2.6, 400_000
-"""At the most: some slow calls are over the limit, some big answers go past the SDK."""
+"""Upper bounds: some slow calls exceed their limit, some big results are not parsed by the SDK."""
 POLL_SECONDS = 0.05
 END_SECONDS = 60.0
-"""No call may take longer: its own limits are far below."""
+"""No call may take longer: its own limits are far shorter."""
 
 
 class Callers:
@@ -93,7 +93,7 @@ class Callers:
         server = self._dice.choice(list(self._names))
         tool = self._dice.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
         if tool == "help" and server.endswith("_http"):
-            tool = "tell"  # nobody here starts that server, so nobody here ends its helpers
+            tool = "tell"  # the bridge does not start that server, so it does not end its helpers
         token = f"soak-{self._mark}-{next(self._numbers)}"
         call = Call(server, self._names[server], tool, chat, token, self._rules)
         arguments = {"token": token, "chat": chat, **self._more(tool)}
@@ -112,7 +112,7 @@ class Callers:
         elif task.cancelled():
             self._judge.cancelled()
             if not cancels:
-                self._judge.fault(f"{call.tool} of {call.server} was cancelled by nobody")
+                self._judge.fault(f"{call.tool} of {call.server} was cancelled, but not by its caller")
         elif (error := task.exception()) is not None:
             self._judge.failed(call, error)
         else:

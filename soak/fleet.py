@@ -1,4 +1,4 @@
-"""The nine servers of a run, three of each strategy, and the edits that their owner makes."""
+"""The nine servers of a run, three for each session strategy, and random edits of their configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVERS = Path(__file__).parents[1] / "tests" / "servers"
 STRATEGIES = ("fresh", "shared", "chat")
 KINDS = ("direct", "shell", "http")
 MARK_VARIABLE = "MCP_BRIDGE_SOAK"
-"""In the environment of everything that belongs to a run: whatever is left behind is found by it."""
+"""Environment variable of every process of a run, by which left-over processes are found."""
 CALL_SECONDS, CONNECT_SECONDS = 2.0, 10.0
 DENIABLE = ("tell", "big", "slow")
 
@@ -45,7 +45,7 @@ class Fleet:
         return {f"{strategy}_{kind}": strategy for strategy in STRATEGIES for kind in KINDS}
 
     def plain(self) -> dict[str, dict[str, Any]]:
-        """Return the entries as they are before anybody edits them."""
+        """Return the entries before any edit."""
         return {name: self._entry(name, strategy) for name, strategy in self.names().items()}
 
     def edited(self, dice: random.Random) -> tuple[BridgeConfig, Rules]:

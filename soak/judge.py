@@ -1,4 +1,4 @@
-"""Judges every answer: whose it is, what its session has seen, and whether a failure says why."""
+"""Checks every result: that it answers this call, what its session has seen, and that a failure gives its cause."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .fleet import Rules
 
 KEPT_FAULTS = 50
 KEPT_KINDS = 60
-"""So many different texts are kept; a run of days must not grow by what it counts."""
+"""Most different texts that are kept: a run of days must not grow by its own counts."""
 SHOWN_CHARS = 300
 LEAST_CAUSE_CHARS = 8
 TOKEN = re.compile(r"soak-[0-9a-f]+-\d+")
 _ANSWERED = ("tell", "slow", "more", "help", "change")
 _VAGUE = ("bridge is closed", "bridge is not running", "session was closed", "session is closed", "internal error")
-"""Our own doings, which must never reach a caller."""
+"""Texts about our own internals, which must never reach a caller."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Call:
 
 
 class Judge:
-    """Counts what became of calls, and collects what must not happen."""
+    """Counts the outcomes of calls, and collects faults."""
 
     def __init__(self, steady: Callable[[], bool] = lambda: True) -> None:
         self._steady = steady
@@ -63,13 +63,13 @@ class Judge:
         return sum(self.outcomes.values())
 
     def fault(self, text: str) -> None:
-        """Note something that must not happen."""
+        """Record a fault."""
         self.fault_count += 1
         if len(self.faults) < KEPT_FAULTS:
             self.faults.append(text[:SHOWN_CHARS])
 
     def late(self, text: str) -> None:
-        """Note that something took too long, which is a fault unless the machine was too busy to tell."""
+        """Record a delay: a fault, unless the machine was too busy to judge."""
         if self._steady():
             self.fault(text)
         else:
@@ -86,11 +86,11 @@ class Judge:
             self._blame(call, f"got the answer to {foreign}", result.text)
         own = call.token in result.text
         if call.tool in ("fail", "refuse") and own:
-            self.outcomes["told by the tool"] += 1
+            self.outcomes["error of the tool"] += 1
             if not result.is_error:
                 self._blame(call, "took a failure for a success", result.text)
         elif result.is_error:
-            self.outcomes["told by the tool" if own else "told as a failure"] += 1
+            self.outcomes["error of the tool" if own else "failure as a result"] += 1
             self._note(f"result: {result.text}")
             if not result.text.strip():
                 self._blame(call, "failed without a word", result.text)
@@ -109,7 +109,7 @@ class Judge:
                     self._blame(call, "was refused to a chat that may call it", text)
             case ToolNotFound():
                 if call.tool != "more" and not call.not_there:
-                    self._blame(call, "was said not to exist", text)
+                    self._blame(call, "was reported as not existing", text)
             case CallTimeout() if call.tool == "die":
                 self.late(f"{call.tool} of {call.server} waited for a server that was dead: {text}")
             case ServerUnavailable() | CallTimeout():
@@ -138,8 +138,8 @@ class Judge:
 
     def _check_session(self, call: Call, text: str) -> None:
         try:
-            said = json.loads(text)
-            token, calls, chats = said["token"], said["calls"], said["chats"]
+            answer = json.loads(text)
+            token, calls, chats = answer["token"], answer["calls"], answer["chats"]
         except (ValueError, KeyError, TypeError):
             self._blame(call, "got something else than an answer", text)
             return

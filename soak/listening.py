@@ -13,7 +13,7 @@ from .judge import Judge
 
 
 class _Ear(logging.Handler):
-    """A traceback in the log is a fault: foreseeable failures are told in a sentence."""
+    """A traceback in the log is a fault: expected failures are logged as one sentence."""
 
     def __init__(self, judge: Judge) -> None:
         super().__init__(logging.WARNING)
@@ -27,14 +27,14 @@ class _Ear(logging.Handler):
 
 @contextmanager
 def listening(judge: Judge) -> Iterator[None]:
-    """Take complaints for faults: destroyed tasks, exceptions nobody fetched, threads that die."""
+    """Record complaints of asyncio and threading as faults: destroyed tasks, unretrieved exceptions, dying threads."""
     ear = _Ear(judge)
     loggers = [logging.getLogger(name) for name in ("asyncio", "mcp_bridge")]
     hooks = sys.unraisablehook, threading.excepthook
     kept = [(logger, logger.propagate) for logger in loggers]
 
     def complain(what: Any) -> None:
-        judge.fault(f"nobody took: {what.exc_value!r}")
+        judge.fault(f"not caught: {what.exc_value!r}")
 
     for logger in loggers:
         logger.addHandler(ear)

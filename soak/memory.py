@@ -16,7 +16,7 @@ _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
 WARM_SECONDS = 120.0
 """Until then memory is taken once for all: modules, pools of threads, buffers."""
 LEAST_SECONDS = 240.0
-"""A shorter run tells nothing."""
+"""A shorter run proves nothing."""
 LIMIT_MIB = 2.0
 MOST_COMPARED = 5
 """So many samples of the beginning and of the end are compared, by their medians, if there are enough."""
@@ -40,7 +40,7 @@ class Memory:
 
     @property
     def growth_mib(self) -> float | None:
-        """Growth from minute 2 to the end; None if the run was too short to tell."""
+        """Growth from minute 2 to the end; None if the run was too short."""
         warm = [used for now, used in self.samples if now >= WARM_SECONDS]
         if len(warm) < 2 or self.samples[-1][0] < LEAST_SECONDS:
             return None
@@ -66,7 +66,7 @@ def rss() -> int:
 
 
 def settle_allocator() -> None:
-    """Let the allocator keep little for later, where it can be told (glibc); to be called before any thread starts.
+    """Let the allocator keep little memory for later, where it can be set (glibc). Call before any thread starts.
 
     Left alone it makes a heap for each of up to 16 threads, and takes ever larger pieces from them: how
     much of that is touched says more about chance than about this process, and it is several MiB.

@@ -27,7 +27,7 @@ def duration(text: str) -> float:
     """Return the seconds that `90`, `60s`, `10m` or `8h` mean. Raises `ValueError`."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if not found or not float(found[1]):
-        raise ValueError(f"'{text}' is no duration: write 60s, 10m or 8h")
+        raise ValueError(f"'{text}' is not a duration: write 60s, 10m or 8h")
     return float(found[1]) * _UNITS[found[2]]
 
 

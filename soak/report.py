@@ -1,4 +1,4 @@
-"""What a run tells: a line a minute, a table at the end, a document for programs."""
+"""The report of a run: a line a minute, a table at the end, a document for programs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Report:
         """Return the progress at one moment."""
         failed = self.judge.calls - self.judge.outcomes["answered"]
         return (
-            f"{now / 60:6.1f} min  {self.judge.calls} calls, {failed} of them failed, told or cancelled;"
+            f"{now / 60:6.1f} min  {self.judge.calls} calls, {failed} of them failed or cancelled;"
             f" {self.troubles.get('kills', 0)} kills, {self.troubles.get('generations', 0)} generations;"
             f" {children} processes, {used:.2f} cores, {rss() / MIB:.1f} MiB; {self.judge.fault_count} faults"
         )
@@ -109,4 +109,4 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _shown(value: float | None) -> object:
-    return "the run was too short to tell" if value is None else value
+    return "the run was too short" if value is None else value

@@ -32,14 +32,14 @@ from .trouble import Remotes, Trouble
 
 LOOK_SECONDS, LINE_SECONDS = 2.0, 60.0
 MOST_SAMPLES = 60
-"""A sample takes some seconds, in which nobody calls."""
+"""A sample takes some seconds, in which no calls are made."""
 START_SECONDS = 60.0
 REST_SECONDS = 15.0
 """How long the last processes may take to be gone."""
 
 
 async def run(options: Options) -> Report:
-    """Make the calls and the trouble for as long as asked; return what came of it."""
+    """Make the calls and the trouble for as long as asked; return the report."""
     mark = secrets.token_hex(4)
     pulse, memory, load = Pulse(), Memory(), Load(options.cores)
     judge = Judge(lambda: pulse.steady)
@@ -65,7 +65,7 @@ async def run(options: Options) -> Report:
 
 
 async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, remotes: Remotes) -> None:
-    """Let everything happen at once until the time is up or somebody interrupts."""
+    """Run everything concurrently until the time is up or an interrupt arrives."""
     started = asyncio.get_running_loop().time()
     trouble.reload()
     calling = asyncio.create_task(callers.run(report.options.chats), name="callers")
@@ -90,9 +90,9 @@ async def _live(report: Report, load: Load, callers: Callers, trouble: Trouble, 
 
 
 async def _watch(report: Report, load: Load, callers: Callers, trouble: Trouble) -> None:
-    """Tell the progress and sample the memory at rest, until cancelled."""
+    """Print the progress and sample the memory at rest, until cancelled."""
     loop = asyncio.get_running_loop()
-    started, told, shown, sampled = loop.time(), 0.0, 0, 0.0
+    started, printed, shown, sampled = loop.time(), 0.0, 0, 0.0
     sample_seconds = max(LINE_SECONDS, report.options.seconds / MOST_SAMPLES)
     while True:
         await asyncio.sleep(LOOK_SECONDS)
@@ -101,9 +101,9 @@ async def _watch(report: Report, load: Load, callers: Callers, trouble: Trouble)
         for fault in report.judge.faults[shown:]:
             print(f"FAULT: {fault}", file=sys.stderr, flush=True)
         shown = len(report.judge.faults)
-        if loop.time() - started - told < LINE_SECONDS:
+        if loop.time() - started - printed < LINE_SECONDS:
             continue
-        now = told = loop.time() - started
+        now = printed = loop.time() - started
         print(report.line(now, load.used, len(psutil.Process().children(recursive=True))), flush=True)
         if now - sampled < sample_seconds:
             continue
@@ -117,7 +117,7 @@ async def _watch(report: Report, load: Load, callers: Callers, trouble: Trouble)
 
 @contextlib.contextmanager
 def _interruption() -> Iterator[asyncio.Event]:
-    """Yield an event that an interruption sets, where loops can tell: the table is shown all the same."""
+    """Yield an event that SIGINT and SIGTERM set (not on Windows): the table is printed after an interrupt, too."""
     loop, event = asyncio.get_running_loop(), asyncio.Event()
     numbers = (signal.SIGINT, signal.SIGTERM) if sys.platform != "win32" else ()
     for number in numbers:
@@ -130,7 +130,7 @@ def _interruption() -> Iterator[asyncio.Event]:
 
 
 async def _at_rest(before: Remains, mark: str, data_dir: Path) -> Remains:
-    """Return what is left when the system has buried the last processes."""
+    """Return what is left once the system has reaped the last processes, or after `REST_SECONDS`."""
     loop = asyncio.get_running_loop()
     await loop.shutdown_default_executor()
     deadline = loop.time() + REST_SECONDS
@@ -140,7 +140,7 @@ async def _at_rest(before: Remains, mark: str, data_dir: Path) -> Remains:
 
 
 def _rehearse(fleet: Fleet, data_dir: Path) -> None:
-    """Run a bridge once, so that what is loaded once for all counts as being there before."""
+    """Run a bridge once, so that what is loaded only once counts as present before the run."""
     entries = {name: entry for name, entry in fleet.plain().items() if name.endswith("_direct")}
     bridge = BridgeThread(parse_config({"mcp": {"servers": entries}}), data_dir=data_dir)
     bridge.start()

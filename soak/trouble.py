@@ -23,9 +23,9 @@ from .judge import Judge
 KILL_SECONDS, RELOAD_SECONDS = 2.0, 15.0
 """Mean pauses between two kills, and two edits of the configuration."""
 HTTP_SHARE = 0.05
-"""How many of the kills meet a server over HTTP: it takes all its sessions along."""
+"""Share of the kills that hit a server over HTTP, which ends all its sessions."""
 DOWN_SECONDS = 0.5
-"""How long such a server stays away."""
+"""How long such a server stays down."""
 END_SECONDS = 90.0
 """How long a generation may take to end: its calls finish by their own limits."""
 MOST_ENDING = 3
@@ -47,16 +47,16 @@ class Remotes:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, env=self._environment)
         assert process.stdout is not None
         with process.stdout:
-            said = process.stdout.readline().split()
+            words = process.stdout.readline().split()
         self._running[name] = process
-        if len(said) == 2:
-            self.ports[name] = int(said[1])
+        if len(words) == 2:
+            self.ports[name] = int(words[1])
 
     def pids(self) -> set[int]:
         return {process.pid for process in self._running.values()}
 
     async def keep(self) -> None:
-        """Start what was killed anew, until cancelled."""
+        """Restart killed servers, until cancelled."""
         while True:
             await asyncio.sleep(DOWN_SECONDS)
             for name, process in list(self._running.items()):
@@ -107,7 +107,7 @@ class Trouble:
                 self.reload()
 
     def reload(self) -> None:
-        """Begin a new generation, as a host does: the former one takes no more calls and ends by itself."""
+        """Begin a new generation, as a host does: the previous one gets no more calls and ends after its last."""
         config, rules = self._fleet.edited(self._dice)
         former, self._bridge = self._bridge, BridgeThread(config, data_dir=self._data_dir)
         self._bridge.start()

@@ -100,7 +100,7 @@ def test_a_failure_with_a_cause_is_no_fault(one: Call, error: Exception) -> None
         (call(), ServerUnavailable("MCP server 's': the session was closed", server="s"), "without a cause"),
         (call("die"), CallTimeout("tool 'die' of MCP server 's': no answer for 2 s", server="s"), "that was dead"),
         (call(), PermissionDenied("tool 'tell' of MCP server 's' is not allowed", server="s"), "that may call it"),
-        (call(), ToolNotFound("there is no tool 'tell' on MCP server 's'", server="s"), "not to exist"),
+        (call(), ToolNotFound("there is no tool 'tell' on MCP server 's'", server="s"), "as not existing"),
         (call(), CallTimeout(f"MCP server 's': {OTHER} took too long", server="s"), "the words of another call"),
     ],
 )
@@ -196,7 +196,7 @@ def test_each_strategy_has_three_servers_and_edits_are_known_to_the_judge() -> N
 def test_the_time_is_written_as_people_say_it() -> None:
     assert [duration(text) for text in ("90", "60s", "10m", "8h", "0.5h")] == [90, 60, 600, 28800, 1800]
     for text in ("", "10 minutes", "-5s", "0"):
-        with pytest.raises(ValueError, match="is no duration"):
+        with pytest.raises(ValueError, match="is not a duration"):
             duration(text)
     with pytest.raises(SystemExit) as wrong:
         parse(["--time", "soon"])

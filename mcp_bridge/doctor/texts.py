@@ -56,7 +56,7 @@ CATALOGUE: Mapping[str, Text] = {
         zh="{server}，协议 {protocol}，用时 {seconds} 秒（mcp {sdk}）",
     ),
     "handshake.noise": Text(
-        en="it writes other text than protocol messages to stdout, harmless as long as it works: {line}",
+        en="it writes non-protocol output to stdout, harmless as long as it works: {line}",
         zh="它在 stdout 上输出了协议之外的内容，只要能用就不用管：{line}",
     ),
     "unnamed": Text(en="a server without a name", zh="没有名字的服务器"),

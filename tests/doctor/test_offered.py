@@ -62,7 +62,7 @@ async def test_what_is_only_odd_is_a_hint_and_no_failure(
     assert "unknown key 'coment'" in steps["config"].hint
     assert steps["variables"].detail == "set: EMPTY_X; default used: NOT_SET_X"
     assert "EMPTY_X is set but empty" in steps["variables"].hint
-    assert "other text than protocol messages" in steps["handshake"].hint
+    assert "non-protocol output to stdout" in steps["handshake"].hint
 
 
 async def test_names_are_told_over_all_servers_and_their_limits(write_config: Write, data_dir: Path) -> None:

@@ -40,7 +40,7 @@ PROTOCOL: Mapping[str, Advice] = {
     ),
     "noise": Advice(
         cause=Text(
-            en="it writes other text than protocol messages to stdout: {message}",
+            en="it writes non-protocol output to stdout: {message}",
             zh="它在 stdout 上输出了协议之外的内容，没有应答握手（{message}）",
         ),
         fix=Text(
