@@ -87,6 +87,12 @@ def write_config(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry failed starts 50 ms after the first one, instead of a second."""
+    monkeypatch.setattr("mcp_bridge.bridge.server.FIRST_RETRY_SECONDS", 0.05)
+
+
+@pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the user's own mcp.json out of a test; return the home that it sees instead."""
     folder = tmp_path / "home"

@@ -26,9 +26,9 @@ async def test_each_call_gets_a_process_of_its_own(write_config: Write) -> None:
 async def test_broken_servers_cost_only_themselves(write_config: Write) -> None:
     entries = (
         odd("good", "normal")
-        + odd("slow", "hang_init", more="connect_timeout = 2")
+        + odd("slow", "hang_init", more="connect_timeout = 1")
         + odd("bad", "exit_at_once")
-        + odd("list", "hang_list", more="connect_timeout = 2")
+        + odd("list", "hang_list", more="connect_timeout = 1")
         + '[mcp.servers.gone]\ncommand = "no-such-program-xyz"\n'
         + "[mcp.servers.wrong]\nargs = []\n"
         + '[mcp.servers.off]\nenabled = false\ncommand = "no-such-program-xyz"\n'
@@ -37,7 +37,7 @@ async def test_broken_servers_cost_only_themselves(write_config: Write) -> None:
         status = {one.name: one for one in bridge.status()}
         assert [tool.name for tool in bridge.tools()] == ["mcp_good_echo", "mcp_good_pid"]
         assert (status["good"].state, status["good"].tools) == ("ready", 2)
-        assert status["slow"].reason == "no answer to initialize within 2 s (connect_timeout)"
+        assert status["slow"].reason == "no answer to initialize within 1 s (connect_timeout)"
         assert "tools/list" in status["list"].reason
         assert "exit status 3: FATAL: DATABASE_URL is not set" in status["bad"].reason
         assert status["gone"].reason == "program not found: no-such-program-xyz"
@@ -99,14 +99,14 @@ async def test_a_server_that_dies_during_a_call_ends_it_with_the_reason(write_co
 
 
 async def test_a_slow_tool_ends_at_its_own_servers_limit(write_config: Write) -> None:
-    entries = odd("a", "slow_call", "delay=3", more="call_timeout = 1")
-    entries += odd("b", "slow_call", "delay=3", more="call_timeout = 30")
+    entries = odd("a", "slow_call", "delay=1.5", more="call_timeout = 0.5")
+    entries += odd("b", "slow_call", "delay=1.5", more="call_timeout = 30")
     loop = asyncio.get_running_loop()
     async with Bridge(load_config(write_config(entries))) as bridge:
         started = loop.time()
-        with pytest.raises(CallTimeout, match="'a': no answer and no progress for 1 s"):
+        with pytest.raises(CallTimeout, match=r"'a': no answer and no progress for 0\.5 s"):
             await bridge.call("mcp_a_slow")
-        assert loop.time() - started >= 1.0
+        assert loop.time() - started >= 0.5
         assert "slow answer" in (await bridge.call("mcp_b_slow")).text
 
 

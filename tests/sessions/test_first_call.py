@@ -33,17 +33,19 @@ SHORT = Deadline(0.5, 0.5)
 async def answers(file: Path, tool: str) -> dict[str, str]:
     """Return what the tool of every server answers to the first call."""
     async with Bridge(load_config(file)) as bridge:
-        found = {}
-        for status in bridge.status():
+
+        async def answer(server: str) -> str:
             try:
-                found[status.name] = (await bridge.call(f"mcp_{status.name}_{tool}", {"text": "x"})).text
+                return (await bridge.call(f"mcp_{server}_{tool}", {"text": "x"})).text
             except BridgeError as error:
-                found[status.name] = error.message
-        return found
+                return error.message
+
+        names = [status.name for status in bridge.status()]
+        return dict(zip(names, await asyncio.gather(*map(answer, names)), strict=True))
 
 
 async def test_every_server_answers_it_as_it_would_on_a_session_that_was_ready(write_config: Write) -> None:
-    more = "connect_timeout = 20\ncall_timeout = 5\n"
+    more = "connect_timeout = 20\ncall_timeout = 3\n"
     cold = write_config("".join(odd(mode, mode, more=f"{more}warm = 0") for mode in MODES))
     found = await answers(cold, "echo")
     warm = write_config("".join(odd(mode, mode, more=more) for mode in MODES))

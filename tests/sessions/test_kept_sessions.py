@@ -105,13 +105,13 @@ async def test_a_listing_for_which_no_session_is_free_says_nothing_against_the_s
 
 
 async def test_a_call_for_which_no_place_is_free_is_no_failed_start_of_the_server(write_config: Write) -> None:
-    more = CHAT + "max_sessions = 1\nconnect_timeout = 2"
+    more = CHAT + "max_sessions = 1\nconnect_timeout = 1"
     async with Bridge(load_config(write_config(odd("s", "normal", "tools=sleep", more=more)))) as bridge:
-        busy = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 4}, chat="qq:group:1"))
+        busy = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 2}, chat="qq:group:1"))
         await asyncio.sleep(0.2)
         with pytest.raises(ServerUnavailable, match=r"all 1 sessions are busy"):
             await bridge.call("mcp_s_pid", chat="qq:group:2")
-        assert (await busy).text == "slept 4 s"
+        assert (await busy).text == "slept 2 s"
         assert (await bridge.call("mcp_s_pid", chat="qq:group:2")).text.isdecimal()
 
 

@@ -43,6 +43,7 @@ async def test_the_tools_of_all_pages_are_there_and_a_lost_page_is_reported(
     assert "'e': page 2 of its tool list failed, the earlier ones are used: page cache lost" in caplog.text
 
 
+@pytest.mark.usefixtures("quick_retries")
 @pytest.mark.parametrize(("mode", "asked"), [("no_tools_capability", 0), ("no_tools_unannounced", 1)])
 async def test_a_server_without_tools_is_connected_and_not_an_error(
     write_config: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: str, asked: int
@@ -52,7 +53,7 @@ async def test_a_server_without_tools_is_connected_and_not_an_error(
     async with Bridge(load_config(write_config(odd("s", mode, f"log={log.path}", more=SHARED)))) as bridge:
         (status,) = bridge.status()
         assert (status.state, status.reason, status.tools) == ("ready", "", 0)
-        await asyncio.sleep(2.5)  # longer than the first retry
+        await asyncio.sleep(0.5)  # longer than the first retry
     assert len(log.received("tools/list")) == asked
     assert log.starts() == 1
     assert [one.levelname for one in caplog.records if one.levelno > logging.INFO] == []
@@ -89,10 +90,10 @@ async def test_a_server_that_asks_for_roots_gets_one_answer_each_time(
 
 async def test_pings_are_answered_while_a_tool_is_running(write_config: Write, tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "log")
-    entry = odd("s", "asks_ping", "tools=sleep", f"log={log.path}", more=SHARED)
+    entry = odd("s", "asks_ping", "tools=sleep", "period=0.1", f"log={log.path}", more=SHARED)
     async with Bridge(load_config(write_config(entry))) as bridge:
         pid = (await bridge.call("mcp_s_pid")).text
-        assert (await bridge.call("mcp_s_sleep", {"seconds": 5})).text == "slept 5 s"
+        assert (await bridge.call("mcp_s_sleep", {"seconds": 1})).text == "slept 1 s"
         assert (await bridge.call("mcp_s_pid")).text == pid
         answers = [one for one in log.received() if "method" not in one]
         assert len(answers) >= 5
@@ -124,22 +125,22 @@ async def test_tools_that_a_server_adds_later_are_offered_and_callable(
 
 async def test_a_tool_that_reports_progress_is_told_how_and_is_not_cut(write_config: Write, tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "log")
-    entries = odd("ok", "progress_then_result", f"log={log.path}", more="call_timeout = 1.5")
-    entries += odd("endless", "progress_endless", more="call_timeout = 1.5\nmax_call_time = 3")
-    entries += odd("stranger", "progress_wrong_token", more="call_timeout = 1.5")
+    entries = odd("ok", "progress_then_result", f"log={log.path}", more="call_timeout = 0.9")
+    entries += odd("endless", "progress_endless", more="call_timeout = 0.9\nmax_call_time = 1.8")
+    entries += odd("stranger", "progress_wrong_token", more="call_timeout = 0.9")
     loop = asyncio.get_running_loop()
     async with Bridge(load_config(write_config(entries))) as bridge:
-        result = await bridge.call("mcp_ok_work", {"seconds": 3})
+        result = await bridge.call("mcp_ok_work", {"seconds": 1.8})
         (call,) = log.calls("work")
         token = call["params"]["_meta"]["progressToken"]
-        assert result.text == f"worked 3 s, token={token!r}"
+        assert result.text == f"worked 1.8 s, token={token!r}"
         assert token is not None
         started = loop.time()
-        with pytest.raises(CallTimeout, match="'endless': not done after 3 s in all"):
+        with pytest.raises(CallTimeout, match=r"'endless': not done after 1\.8 s in all"):
             await bridge.call("mcp_endless_work")
-        assert loop.time() - started >= 3
-        with pytest.raises(CallTimeout, match=r"'stranger': no answer and no progress for 1\.5 s"):
-            await bridge.call("mcp_stranger_work", {"seconds": 4})
+        assert loop.time() - started >= 1.8
+        with pytest.raises(CallTimeout, match=r"'stranger': no answer and no progress for 0\.9 s"):
+            await bridge.call("mcp_stranger_work", {"seconds": 2})
 
 
 @pytest.mark.parametrize("session", ["shared", "fresh"])
@@ -175,6 +176,7 @@ async def test_an_older_server_is_accepted(write_config: Write, version: str) ->
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
 
 
+@pytest.mark.usefixtures("quick_retries")
 async def test_a_version_nobody_knows_is_named_and_its_server_ended(write_config: Write, tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "log")
     entries = odd("s", "version_future", f"log={log.path}") + odd("refused", "init_refused")
@@ -187,7 +189,7 @@ async def test_a_version_nobody_knows_is_named_and_its_server_ended(write_config
         assert status["refused"].state == "failed"
         assert "refused initialize: Method not found" in status["refused"].reason
         await until(lambda: not log.running(), 10)
-        await asyncio.sleep(2.5)  # a retry would not help
+        await asyncio.sleep(0.5)  # a retry would not help
         assert log.starts() == 1
 
 

@@ -194,10 +194,10 @@ async def test_a_storm_of_list_changes_leads_to_few_listings(write_config: Write
     log = tmp_path / "log"
     config = load_config(write_config(odd("s", "list_changed_flood", f"log={log}")))
     async with Bridge(config) as bridge:
-        await asyncio.sleep(3)
+        await asyncio.sleep(1.5)
         assert len(bridge.tools()) == 2
         listed = log.read_text().count('"method": "tools/list"')
-    assert listed <= 8  # pauses double: 0.3, 0.6, 1.2, ...
+    assert listed <= 6  # pauses double: 0.3, 0.6, 1.2, ...
 
 
 @pytest.mark.process

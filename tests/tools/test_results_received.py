@@ -275,6 +275,7 @@ async def test_a_picture_that_lies_about_its_kind_is_still_only_bytes(results: O
         assert links.count("[link") == 3
 
 
+@pytest.mark.process
 async def test_a_link_in_a_result_made_the_bot_download_it(write_config: Write, tmp_path: Path) -> None:
     with remote(tmp_path) as trap:
         async with Bridge(load_config(write_config(odd("s", "links_to", f"url={trap.origin}")))) as bridge:

@@ -34,7 +34,7 @@ async def test_a_server_that_answers_even_notifications_gives_each_call_its_own_
     entry = odd("s", "answers_notifications", f"error={error}", more=more)
     async with Bridge(load_config(write_config(entry))) as bridge:
         assert bridge.status()[0].tools == 4
-        assert [await said(bridge, text, 0.8) for text in ("A", "B")] == ["A", "B"]
+        assert [await said(bridge, text, 0.6) for text in ("A", "B")] == ["A", "B"]
 
 
 async def test_its_answer_to_a_notification_is_not_taken_for_its_list_of_tools(write_config: Write) -> None:
@@ -126,7 +126,7 @@ async def test_an_answer_that_cannot_be_read_ends_its_own_call_though_it_is_full
 ) -> None:
     entry = "[mcp]\nmax_message_mib = 1\n" + odd("s", "rows_with_ids", f"bad={bad}", more=SHARED)
     async with Bridge(load_config(write_config(entry))) as bridge:
-        beside = asyncio.create_task(said(bridge, "A", 1.5))
+        beside = asyncio.create_task(said(bridge, "A", 0.9))
         await asyncio.sleep(0.1)
         assert "the server's answer cannot be used" in (await asyncio.wait_for(bridge.call("mcp_s_odd"), 20)).text
         assert await beside == "A"

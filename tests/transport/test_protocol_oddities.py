@@ -47,6 +47,7 @@ async def test_a_server_that_is_near_the_protocol_works(write_config: Write, mod
         ("discover_answered", "refused initialize: Method not found: initialize"),
     ],
 )
+@pytest.mark.usefixtures("quick_retries")
 async def test_a_handshake_that_cannot_be_right_is_explained_and_not_repeated(
     write_config: Write, tmp_path: Path, mode: str, said: str
 ) -> None:
@@ -54,7 +55,7 @@ async def test_a_handshake_that_cannot_be_right_is_explained_and_not_repeated(
     async with Bridge(load_config(write_config(odd("s", mode, f"log={log.path}")))) as bridge:
         (status,) = bridge.status()
         assert (status.state, said in status.reason) == ("failed", True), status.reason
-        await asyncio.sleep(2.5)
+        await asyncio.sleep(0.5)
     assert log.starts() == 1
 
 
@@ -73,7 +74,7 @@ async def test_a_handshake_that_cannot_be_right_is_explained_and_not_repeated(
 async def test_a_tool_list_that_does_not_end_well_gives_what_was_read(
     write_config: Write, caplog: pytest.LogCaptureFixture, mode: str, tools: int, problem: str
 ) -> None:
-    seconds = 4 if mode == "cursor_page_hang" else 90
+    seconds = 1.5 if mode == "cursor_page_hang" else 90
     text = "[mcp]\nmax_tools = 1000\n" + odd("s", mode, more=f"connect_timeout = {seconds}")
     async with Bridge(load_config(write_config(text))) as bridge:
         await until(lambda: bridge.status()[0].state == "ready")
@@ -113,9 +114,9 @@ async def test_a_flood_of_changed_lists_from_a_kept_session_leads_to_few_listing
     entry = odd("s", "list_changed_flood", f"log={log.path}", more=SHARED)
     async with Bridge(load_config(write_config(entry))) as bridge:
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
-        await asyncio.sleep(3)
+        await asyncio.sleep(1.5)
         assert (await bridge.call("mcp_s_echo", {"text": "y"})).text == "y"
-    assert len(log.received("tools/list")) <= 10
+    assert len(log.received("tools/list")) <= 8
 
 
 @pytest.mark.parametrize("mode", ["cancel_aware", "cancel_error"])
@@ -123,7 +124,7 @@ async def test_a_server_that_stops_working_on_demand_is_told_once(
     write_config: Write, tmp_path: Path, mode: str
 ) -> None:
     log = ServerLog(tmp_path / "log")
-    entry = odd("s", mode, "delay=60", f"log={log.path}", more=SHARED + "call_timeout = 1")
+    entry = odd("s", mode, "delay=60", f"log={log.path}", more=SHARED + "call_timeout = 0.5")
     async with Bridge(load_config(write_config(entry))) as bridge:
         with pytest.raises(CallTimeout):
             await bridge.call("mcp_s_slow")
@@ -147,14 +148,14 @@ async def test_answers_out_of_order_reach_the_calls_they_belong_to(write_config:
 
 async def test_progress_that_makes_no_sense_counts_as_progress(write_config: Write) -> None:
     async with Bridge(
-        load_config(write_config(odd("s", "progress_odd", more=SHARED + "call_timeout = 1.5")))
+        load_config(write_config(odd("s", "progress_odd", more=SHARED + "call_timeout = 0.9")))
     ) as bridge:
-        assert "worked 3 s" in (await bridge.call("mcp_s_work", {"seconds": 3})).text
+        assert "worked 1.8 s" in (await bridge.call("mcp_s_work", {"seconds": 1.8})).text
         assert (await bridge.call("mcp_s_echo", {"text": "x"})).text == "x"
 
 
 async def test_a_failure_told_by_a_notification_ends_at_the_limit_and_not_later(write_config: Write) -> None:
-    entry = odd("s", "error_notification", more=SHARED + "call_timeout = 1")
+    entry = odd("s", "error_notification", more=SHARED + "call_timeout = 0.5")
     async with Bridge(load_config(write_config(entry))) as bridge:
         with pytest.raises(CallTimeout, match="tool 'lost' of MCP server 's'"):
             await asyncio.wait_for(bridge.call("mcp_s_lost"), GENEROUS)

@@ -32,16 +32,16 @@ from tests.support.waiting import GENEROUS
 async def beside(bridge: Bridge) -> tuple[str, str]:
     """Return what becomes of a call of `odd`, and of a call that runs beside it on the same session."""
     other = asyncio.create_task(outcome(bridge, "echo"))
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.1)
     return await outcome(bridge), await other
 
 
 def while_others_wait(odd: Callable[[Asked], object]) -> Callable[[Asked], object]:
-    """Answer `odd` at once, and all other calls after a second."""
+    """Answer `odd` at once, and all other calls after half a second."""
 
     def answer(asked: Asked) -> object:
         if asked.tool == "echo":
-            time.sleep(1)
+            time.sleep(0.5)
         return odd(asked) if asked.tool == "odd" else False
 
     return answer
