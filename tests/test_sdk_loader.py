@@ -42,11 +42,11 @@ def where_imported(config: Path) -> list[str]:
 EXPECTED = ["mcp on a thread", "mcp_bridge._sdk on a thread", "x"]
 
 
-def test_a_local_server(write_config: Write) -> None:
+def test_the_sdk_is_imported_off_the_loop_for_a_local_server(write_config: Write) -> None:
     assert where_imported(write_config(odd("s", "normal"))) == EXPECTED
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
-def test_a_remote_server(write_config: Write, tmp_path: Path, path: str) -> None:
+def test_the_sdk_is_imported_off_the_loop_for_a_remote_server(write_config: Write, tmp_path: Path, path: str) -> None:
     with remote(tmp_path, "normal") as server:
         assert where_imported(write_config(at(server.origin + path))) == EXPECTED
