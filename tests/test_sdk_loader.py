@@ -47,6 +47,6 @@ def test_a_local_server_needs_no_sdk(write_config: Write) -> None:
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
-def test_for_a_remote_server_it_is_imported_on_a_thread(write_config: Write, tmp_path: Path, path: str) -> None:
+def test_the_sdk_is_imported_off_the_loop_for_a_remote_server(write_config: Write, tmp_path: Path, path: str) -> None:
     with remote(tmp_path, "normal") as server:
         assert where_imported(write_config(at(server.origin + path))) == EXPECTED

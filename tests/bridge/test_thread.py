@@ -16,7 +16,7 @@ from tests.support.waiting import GENEROUS
 pytestmark = pytest.mark.usefixtures("no_children_left")
 
 
-def test_it_works_without_any_loop_and_ends_completely(write_config: Write) -> None:
+def test_a_bridge_on_a_thread_works_without_any_loop_and_ends_completely(write_config: Write) -> None:
     bridge = BridgeThread(load_config(write_config(odd("s", "normal"))))
     assert bridge.tools() == []
     bridge.start()

@@ -290,7 +290,7 @@ class TestLedger:
         assert other.per_hour(7200.0) == stats.per_hour(7200.0)
 
     @pytest.mark.parametrize("stored", [{}, {"tools": [[1]], "servers": [], "hours": []}, {"tools": 5}])
-    def test_what_was_not_stored_by_us_changes_nothing(self, stored: dict[str, Any]) -> None:
+    def test_counts_that_another_program_stored_change_nothing(self, stored: dict[str, Any]) -> None:
         stats = CallStats()
         stats.add(CallRecord(0.0, "s", "t", Caller(), 1.0, "ok"))
         with pytest.raises((TypeError, ValueError, KeyError)):

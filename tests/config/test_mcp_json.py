@@ -114,7 +114,7 @@ def test_the_file_for_all_projects_belongs_to_none(tmp_path: Path, monkeypatch: 
     assert (found["a"].cwd, found["a"].command) == (str(tmp_path / ".cursor"), f"{tmp_path}/x")
 
 
-def test_other_dollars_stay(tmp_path: Path) -> None:
+def test_dollar_signs_that_begin_no_variable_stay(tmp_path: Path) -> None:
     words = ["5$", "${}", "${var:0:3}", "$HOME", "${a b}", "${MODE:-d}"]
     assert read(tmp_path, {"mcpServers": {"a": {"command": "x", "args": words}}})["a"].args == (*words[:-1], "d")
 
@@ -163,7 +163,7 @@ def test_servers_are_found_wherever_programs_keep_them(servers: Any, tmp_path: P
     assert read(tmp_path, servers)["a"].command == "x"
 
 
-def test_of_two_servers_of_one_name_none_gets_lost(tmp_path: Path) -> None:
+def test_two_servers_of_one_name_are_both_kept(tmp_path: Path) -> None:
     entry = {"name": "same", "isActive": True, "command": "x"}
     assert set(read(tmp_path, {"mcpServers": {"k1": entry, "k2": entry}})) == {"same", "k2"}
     file = tmp_path / "twice.json"
@@ -174,7 +174,7 @@ def test_of_two_servers_of_one_name_none_gets_lost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "5", "null", "[]x", '"x"', "{}", '{"mcpServers": 5}', '{"mcpServers": null}', "{/*"]
 )
-def test_what_is_no_such_file_is_a_config_error(text: str, tmp_path: Path) -> None:
+def test_a_file_that_holds_no_mcp_servers_is_a_config_error(text: str, tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"mcp\.json"):
@@ -221,6 +221,6 @@ def test_a_mistake_between_comments_is_told_with_its_true_place() -> None:
 
 
 @pytest.mark.parametrize("piece", ["/* ", '"\\', ', "\n', "//"])
-def test_what_is_never_ended_is_refused_without_a_long_search(piece: str) -> None:
+def test_a_file_that_is_never_completed_is_refused_without_a_long_search(piece: str) -> None:
     with pytest.raises(json.JSONDecodeError):
         reading.loads("[" + piece * 500_000)

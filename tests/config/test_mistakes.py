@@ -138,7 +138,7 @@ def test_a_windows_path_whose_backslashes_became_tabs_is_told(read: Read, entry:
     assert f"{key}: contains a control character; write Windows paths in single quotes" in told
 
 
-def test_the_same_in_a_json_file_is_told_in_the_words_of_json(read: Read) -> None:
+def test_a_windows_path_with_single_backslashes_in_a_json_file_is_told(read: Read) -> None:
     with pytest.raises(ConfigError, match=r"escape; double each backslash of Windows paths"):
         read('{"mcpServers": {"a": {"command": "C:\\Users\\x.exe"}}}', ".json")
 

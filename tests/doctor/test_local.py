@@ -91,15 +91,15 @@ LOCAL = {
         ("correct args", "改正 args"),
     ),
     "something else on stdout": Broken(
-        entry(command="{python}", args=["-c", LISTENS], connect_timeout=5),
+        entry(command="{python}", args=["-c", LISTENS], connect_timeout=2),
         "handshake",
         (f"(connect_timeout); its output: Listening on {WAITS}", f"它的输出：Listening on {WAITS}"),
         ("its log belongs on stderr", "日志应写到 stderr"),
     ),
     "a handshake without end": Broken(
-        odd("s", "hang_init", more="connect_timeout = 2"),
+        odd("s", "hang_init", more="connect_timeout = 1"),
         "handshake",
-        ("no answer to initialize within 2 s", "握手没有应答"),
+        ("no answer to initialize within 1 s", "握手没有应答"),
         ("raise connect_timeout", "调大 connect_timeout"),
     ),
     "a version from another century": Broken(
@@ -124,9 +124,9 @@ LOCAL = {
         ("update it", "升级它"),
     ),
     "a list without end": Broken(
-        odd("s", "hang_list", more="connect_timeout = 5"),
+        odd("s", "hang_list", more="connect_timeout = 2"),
         "tools",
-        ("no answer to tools/list within 5 s", "请求工具列表没有应答"),
+        ("no answer to tools/list within 2 s", "请求工具列表没有应答"),
         ("raise connect_timeout", "调大 connect_timeout"),
     ),
     "an exit after the handshake": Broken(

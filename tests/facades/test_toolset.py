@@ -31,7 +31,7 @@ async def test_a_tool_is_a_plain_coroutine_function_that_returns_text() -> None:
         assert tool.inputSchema["properties"] == {"text": {"type": "string"}}
 
 
-def test_it_is_used_from_a_new_loop_for_each_call() -> None:
+def test_a_toolset_is_used_from_a_new_loop_for_each_call() -> None:
     toolset = local("normal")
     asyncio.run(toolset.connect())
     echo = functions(toolset)["mcp_s_echo"]
@@ -41,7 +41,7 @@ def test_it_is_used_from_a_new_loop_for_each_call() -> None:
     assert toolset.state == "disconnected"
 
 
-async def test_it_is_used_from_other_threads_and_many_times_at_once() -> None:
+async def test_a_toolset_is_used_from_other_threads_and_many_times_at_once() -> None:
     async with local("normal") as toolset:
         echo = functions(toolset)["mcp_s_echo"]
         beside = [asyncio.to_thread(asyncio.run, echo(text=str(number))) for number in range(4)]

@@ -49,7 +49,7 @@ async def call_beside(bridge: Bridge, count: int) -> None:
 
 
 @pytest.mark.parametrize("way", ["stdio", "answer=json", "answer=sse", "/sse"])
-async def test_of_an_answer_of_64_mib_no_more_is_kept_than_the_limit_and_only_its_call_fails(
+async def test_an_answer_of_64_mib_takes_no_more_memory_than_the_limit_and_fails_only_its_call(
     write_config: Write, tmp_path: Path, way: str
 ) -> None:
     options = () if way in ("stdio", "/sse") else (way,)

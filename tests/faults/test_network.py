@@ -12,7 +12,7 @@ from tests.support.entries import Write, odd
 from tests.support.remote import at, remote
 from tests.support.waiting import GENEROUS
 
-LIMIT = 2
+LIMIT = 1
 
 
 def place(origin: str, path: str, session: str, seconds: float) -> str:

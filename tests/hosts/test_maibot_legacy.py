@@ -267,7 +267,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("end", ["os._exit", "return"])
-async def test_it_runs_from_its_folder_alone_and_no_server_outlives_the_bot(tmp_path: Path, end: str) -> None:
+async def test_the_plugin_runs_from_its_folder_alone_and_no_server_outlives_the_bot(tmp_path: Path, end: str) -> None:
     log = tmp_path / "log"
     config = odd("s", "normal", f"log={log}").replace("{odd}", str(ODD_SERVER)).replace("{python}", sys.executable)
     command = [sys.executable, "-c", BOT, str(tmp_path / "bot"), config, end]

@@ -83,7 +83,7 @@ class TestCommand:
         assert match["words"] == words
 
     @pytest.mark.parametrize("text", ["/mcpx", "say /mcp", "mcp", "/ mcp"])
-    def test_what_does_not(self, text: str) -> None:
+    def test_other_messages_are_not_taken_for_the_owners_command(self, text: str) -> None:
         import re
 
         assert re.search(PATTERN, text) is None

@@ -126,7 +126,7 @@ class TestShown:
         tools.append(named_tool("look", readOnlyHint=True))
         assert shown_names(tools, {"s": config}, 0) == {"mcp_s_read_a", "mcp_s_rare", "mcp_s_look"}
 
-    def test_else_the_first_ones_are_as_many_as_there_is_room_for(self) -> None:
+    def test_tools_beyond_max_visible_are_left_out_of_the_prompt(self) -> None:
         tools = [named_tool(f"t{number}") for number in range(5)]
         plain = {"s": ServerConfig("s")}
         assert shown_names(tools, plain, 2) == {"mcp_s_t0", "mcp_s_t1"}

@@ -93,14 +93,14 @@ async def test_a_server_that_dies_at_each_start_is_not_started_by_each_call(
 async def test_a_listing_for_which_no_session_is_free_says_nothing_against_the_server(
     write_config: Write, caplog: pytest.LogCaptureFixture, session: str
 ) -> None:
-    more = f'session = "{session}"\nmax_sessions = 1\nconnect_timeout = 3'
+    more = f'session = "{session}"\nmax_sessions = 1\nconnect_timeout = 1'
     async with Bridge(load_config(write_config(odd("s", "normal", "tools=sleep", more=more)))) as bridge:
-        busy = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 5}, chat="qq:group:1"))
+        busy = asyncio.create_task(bridge.call("mcp_s_sleep", {"seconds": 2}, chat="qq:group:1"))
         await asyncio.sleep(0.2)
         await bridge.refresh()
         status = bridge.status()[0]
         assert (status.state, status.reason, status.tools, status.last_error) == ("ready", "", 3, "")
-        assert (await asyncio.wait_for(busy, GENEROUS)).text == "slept 5 s"
+        assert (await asyncio.wait_for(busy, GENEROUS)).text == "slept 2 s"
     assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 

@@ -28,9 +28,10 @@ from tests.support.waiting import until
 KEY = "sk-Ab12cd34ef56gh78ij90"
 
 
-async def test_the_key_that_an_old_server_repeats_in_its_endpoint_was_logged_for_each_call(
+async def test_the_key_that_an_old_server_repeats_in_its_endpoint_is_in_no_log(
     write_config: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Reported: the key that an old server repeats in its endpoint was logged for each call."""
     caplog.set_level(0)
     with raw_server(old=True) as server:
         login = server.origin.replace("//", f"//user:{KEY}@")
@@ -87,9 +88,10 @@ def event(method: str, **params: object) -> str:
 
 
 @pytest.mark.parametrize("way", AROUND)
-async def test_a_key_with_a_hidden_character_or_a_cut_in_it_was_told(
+async def test_a_key_with_a_hidden_character_or_a_cut_in_it_is_masked(
     write_config: Write, caplog: pytest.LogCaptureFixture, way: str
 ) -> None:
+    """Reported: a key with a hidden character or a cut in it was told."""
     caplog.set_level(0)
     with raw_server(lambda asked: asked.tool == "odd" and AROUND[way](asked)) as server:
         async with Bridge(load_config(write_config(at(server.url, bearer=KEY, call_timeout=20)))) as bridge:
@@ -107,9 +109,10 @@ async def test_a_key_with_a_hidden_character_or_a_cut_in_it_was_told(
     ("size", "rest"),
     [(180, 10), (470, 10), (480, 10), (490, 10), (980, 10), (8180, 10), (65520, 10), (9, 8170), (9, 8175), (9, 8180)],
 )
-async def test_a_key_across_a_cut_of_a_line_on_stderr_was_told(
+async def test_a_key_across_a_cut_of_a_line_on_stderr_is_masked(
     write_config: Write, caplog: pytest.LogCaptureFixture, size: int, rest: int
 ) -> None:
+    """Reported: a key across a cut of a line on stderr was told."""
     caplog.set_level(0)
     program = f"import os, sys; sys.exit('x' * {size} + ' ' + os.environ['API_KEY'] + ' ' + 'y' * {rest})"
     entry = f'command = "{{python}}"\nargs = ["-c", "{program}"]\nenv = {{ API_KEY = "{KEY}" }}\n'
@@ -122,9 +125,10 @@ async def test_a_key_across_a_cut_of_a_line_on_stderr_was_told(
 
 @pytest.mark.process
 @pytest.mark.parametrize("size", [160, 180, 190, 198])
-async def test_a_key_across_a_cut_of_noise_on_stdout_was_told(
+async def test_a_key_across_a_cut_of_noise_on_stdout_is_masked(
     write_config: Write, caplog: pytest.LogCaptureFixture, size: int
 ) -> None:
+    """Reported: a key across a cut of noise on stdout was told."""
     caplog.set_level(0)
     program = f"import os; print('x' * {size} + ' ' + os.environ['API_KEY'] + ' yyy')"
     entry = f'command = "{{python}}"\nargs = ["-c", "{program}"]\nenv = {{ API_KEY = "{KEY}" }}\n'
@@ -136,7 +140,8 @@ async def test_a_key_across_a_cut_of_noise_on_stdout_was_told(
 
 
 @pytest.mark.process
-async def test_a_key_was_printed_as_structured_content_of_a_failure(write_config: Write) -> None:
+async def test_a_key_in_the_structured_content_of_a_failure_is_printed_masked(write_config: Write) -> None:
+    """Reported: a key was printed as structured content of a failure."""
     more = {"isError": True, "structuredContent": {"k": [f"a {KEY}"], KEY: 1}}
     with raw_server(lambda asked: asked.tool == "odd" and asked.reply(200, asked.result("no", **more))) as server:
         file = write_config(at(server.url, bearer=KEY))
@@ -148,7 +153,9 @@ async def test_a_key_was_printed_as_structured_content_of_a_failure(write_config
     assert KEY not in printed
 
 
-async def test_a_key_with_a_hidden_character_in_a_tool_list_was_stored(write_config: Write, data_dir: Path) -> None:
+async def test_a_key_with_a_hidden_character_in_a_tool_list_is_not_stored(write_config: Write, data_dir: Path) -> None:
+    """Reported: a key with a hidden character in a tool list was stored."""
+
     def listed(asked: Asked) -> object:
         schema = {"type": "object", "properties": {"a": {"type": "string", "default": f"{KEY[:9]}\0{KEY[9:]}"}}}
         tools = [{"name": "odd", "description": f"Uses {KEY[:9]}\u200b{KEY[9:]}.", "inputSchema": schema}]
@@ -179,11 +186,12 @@ SPELT = "ab/cd+EF12==x y!z9"
         quote(SPELT, safe=";/?:@&=+$,#!'()*"),
     ],
 )
-def test_a_key_in_another_percent_encoding_was_told(spelling: str) -> None:
+def test_a_key_in_another_percent_encoding_is_masked(spelling: str) -> None:
+    """Reported: a key in another percent encoding was told."""
     assert Redactor(header_secrets(SPELT))(f"GET /?k={spelling}&b=2") == "GET /?k=***&b=2"
 
 
-def test_what_is_secret_in_a_login_a_cookie_and_a_query_with_plus_signs() -> None:
+def test_logins_cookies_and_queries_with_plus_signs_are_masked() -> None:
     basic = base64.b64encode(b"admin:pa55-word").decode()
     for secrets, text, shown in (
         (header_secrets(f"Basic {basic}"), "admin:pa55-word, pa55-word, admin", "***, ***, admin"),
@@ -219,9 +227,7 @@ def test_every_character_that_is_cleaned_away_is_looked_through() -> None:
 
 
 @given(st.text("ab…\0\n", max_size=8), st.integers(1, len(KEY) - 1), st.booleans())
-def test_of_a_key_across_a_marked_cut_nothing_is_left_that_is_long_enough_to_be_one(
-    beside: str, size: int, hidden: bool
-) -> None:
+def test_a_marked_cut_through_a_key_leaves_no_piece_long_enough_to_use(beside: str, size: int, hidden: bool) -> None:
     for part, shape in ((KEY[:size], "{}{}… {}"), (KEY[size:], "{}\n…{} {}")):
         text = part[:3] + "\x1b[0m" + part[3:] if hidden else part
         seen = clean_text(Redactor([KEY])(shape.format(beside, text, beside)))

@@ -34,9 +34,10 @@ def hidden(text: str) -> set[str]:
     return {hex(ord(one)) for one in text if unicodedata.category(one) in ("Cc", "Cf", "Cs")} - {"0xa"}
 
 
-async def test_the_token_of_a_server_was_written_to_the_log(
+async def test_the_token_of_a_server_is_in_no_log(
     write_config: Write, data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Reported: the token of a server was written to the log."""
     caplog.set_level(0)
     env = f'[mcp.servers.a.env]\nGITHUB_TOKEN = "{SECRET}"'
     file = write_config(odd("a", "leaky_stderr", more=env) + odd("b", "leaky_exit", more=env.replace(".a.", ".b.")))
@@ -55,9 +56,10 @@ async def test_the_token_of_a_server_was_written_to_the_log(
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
-async def test_the_key_in_an_address_or_a_header_was_written_to_the_log(
+async def test_the_key_in_an_address_or_a_header_is_in_no_log(
     write_config: Write, tmp_path: Path, data_dir: Path, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
+    """Reported: the key in an address or a header was written to the log."""
     caplog.set_level(0)
     with remote(tmp_path, "normal") as server, remote(tmp_path, "normal", "http=500") as broken:
         more: dict[str, Any] = {"headers": {"Authorization": f"Bearer {SECRET}", "X-Key": SECRET}}
@@ -79,7 +81,8 @@ async def test_the_key_in_an_address_or_a_header_was_written_to_the_log(
     assert SECRET not in logged(caplog)  # of any logger: the host shows them all
 
 
-async def test_a_description_hid_orders_to_the_model_in_characters_nobody_sees(write_config: Write) -> None:
+async def test_a_description_reaches_the_model_without_invisible_characters(write_config: Write) -> None:
+    """Reported: a description hid orders to the model in characters nobody sees."""
     async with Bridge(load_config(write_config(odd("s", "poison")))) as bridge:
         tools = {tool.remote_name: tool for tool in bridge.tools()}
         assert len(tools) == 5
@@ -105,9 +108,8 @@ def _without_values(schema: Any) -> Any:
     return [_without_values(one) for one in schema] if isinstance(schema, list) else schema
 
 
-async def test_a_tool_changed_behind_the_owners_back_and_nobody_was_told(
-    write_config: Write, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_owner_is_told_of_a_tool_that_changed(write_config: Write, caplog: pytest.LogCaptureFixture) -> None:
+    """Reported: a tool changed behind the owner's back and nobody was told."""
     caplog.set_level("INFO", "mcp_bridge")
 
     def safe(bridge: Bridge) -> Tool:
@@ -124,7 +126,11 @@ async def test_a_tool_changed_behind_the_owners_back_and_nobody_was_told(
         assert "ssh_key" in told[0]
 
 
-async def test_a_changed_tool_was_used_before_its_owner_had_looked_at_it(write_config: Write, tmp_path: Path) -> None:
+async def test_a_pinned_tool_that_changed_is_withheld_until_its_owner_accepts_it(
+    write_config: Write, tmp_path: Path
+) -> None:
+    """Reported: a changed tool was used before its owner had looked at it."""
+
     def offered(bridge: Bridge) -> dict[str, Tool]:
         return {tool.remote_name: tool for tool in bridge.tools()}
 

@@ -120,17 +120,17 @@ def test_a_strict_server_gets_what_the_model_meant(sent: dict[str, Any], receive
     "count",
     ["abc", "1.5", "", " ", "1e400", "nan", "Infinity", "0x10", "1_000", "٣", True, 1.5, None, [], {}],
 )
-def test_what_is_no_integer_is_passed_on_for_the_server_to_refuse(count: object) -> None:
+def test_a_value_that_is_not_an_integer_is_passed_on_for_the_server_to_refuse(count: object) -> None:
     assert json.dumps(repair_arguments({"count": count}, STRICT)) == json.dumps({"count": count})
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e400", "", "1,5", "five"])
-def test_what_is_no_number_is_passed_on(value: str) -> None:
+def test_a_value_that_is_not_a_number_is_passed_on(value: str) -> None:
     assert repair_arguments({"ratio": value}, STRICT) == {"ratio": value}
 
 
 @pytest.mark.parametrize("value", ["yes", "1", "", "on", 1, 0])
-def test_what_is_no_boolean_is_not_guessed(value: object) -> None:
+def test_a_value_that_is_not_a_boolean_is_not_guessed(value: object) -> None:
     assert json.dumps(repair_arguments({"flag": value}, STRICT)) == json.dumps({"flag": value})
 
 

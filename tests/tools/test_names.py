@@ -89,7 +89,7 @@ def test_long_names_keep_their_beginning_and_differ() -> None:
     assert found["s", long[0]].startswith("mcp_s_get_very_very_")
 
 
-def test_of_two_identical_tools_the_first_is_kept() -> None:
+def test_two_identical_tools_become_the_first_of_them() -> None:
     first, second = RemoteTool("s", "t", "first"), RemoteTool("s", "t", "second")
     assert assign_names([first, second]) == {plain_name("s", "t"): first}
 

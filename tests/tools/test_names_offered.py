@@ -44,7 +44,8 @@ async def names_of(file: Path, data_dir: Path) -> dict[tuple[str, str], str]:
         return {(tool.server, tool.remote_name): tool.name for tool in bridge.tools()}
 
 
-async def test_a_name_of_65_characters_made_the_api_refuse_every_request(write_config: Write, tmp_path: Path) -> None:
+async def test_a_name_of_65_characters_is_shortened_for_the_api(write_config: Write, tmp_path: Path) -> None:
+    """Reported: a name of 65 characters made the API refuse every request."""
     originals = ["n" * 65, VERY + "long_alpha", VERY + "long_beta", "q" * 299 + "1", "q" * 299 + "2"]
     async with Bridge(load_config(write_config(odd("s", "long_names")))) as bridge:
         tools = bridge.tools()
@@ -57,9 +58,8 @@ async def test_a_name_of_65_characters_made_the_api_refuse_every_request(write_c
     assert {tool: name for (_, tool), name in (await names_of(again, tmp_path / "new")).items()} == names
 
 
-async def test_dots_slashes_and_chinese_in_a_name_made_every_prompt_fail_with_400(
-    write_config: Write, tmp_path: Path
-) -> None:
+async def test_dots_slashes_and_chinese_in_a_name_are_replaced_for_the_api(write_config: Write, tmp_path: Path) -> None:
+    """Reported: dots slashes and Chinese in a name made every prompt fail with 400."""
     originals = ["admin.tools.list", "user/profile", "Query all rows", "查询天气", "🔥", "9lives", "-dash", "a\"b'c"]
     async with Bridge(load_config(write_config(odd("s", "weird_names")))) as bridge:
         tools = {tool.remote_name: tool for tool in bridge.tools()}
@@ -72,7 +72,8 @@ async def test_dots_slashes_and_chinese_in_a_name_made_every_prompt_fail_with_40
     assert await names_of(again, tmp_path / "new") == {("s", name): tool.name for name, tool in tools.items()}
 
 
-async def test_tools_that_look_alike_silently_replaced_each_other(write_config: Write, tmp_path: Path) -> None:
+async def test_tools_that_look_alike_do_not_replace_each_other(write_config: Write, tmp_path: Path) -> None:
+    """Reported: tools that look alike silently replaced each other."""
     originals = ["read.file", "read_file", "read-file", "read/file", "read file", "读文件", "写文件", "..."]
     servers = [odd("foo-bar", "collide"), odd("foo_bar", "collide", "order=reversed")]
     async with Bridge(load_config(write_config("".join(servers)))) as bridge:
@@ -91,7 +92,8 @@ async def test_tools_that_look_alike_silently_replaced_each_other(write_config: 
     assert await names_of(write_config("".join(turned), "turned.toml"), tmp_path / "new") == known
 
 
-async def test_a_tool_listed_twice_shadowed_itself(write_config: Write, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_tool_listed_twice_is_offered_once(write_config: Write, caplog: pytest.LogCaptureFixture) -> None:
+    """Reported: a tool listed twice shadowed itself."""
     async with Bridge(load_config(write_config(odd("s", "dup_tools")))) as bridge:
         (twice,) = [tool for tool in bridge.tools() if tool.remote_name == "twice"]
         assert (twice.name, list(twice.input_schema["properties"])) == ("mcp_s_twice", ["first"])
@@ -102,7 +104,8 @@ async def test_a_tool_listed_twice_shadowed_itself(write_config: Write, caplog: 
         ]
 
 
-async def test_a_server_name_with_spaces_and_brackets_made_every_request_fail(write_config: Write) -> None:
+async def test_a_server_name_with_spaces_and_brackets_is_cleaned_for_the_api(write_config: Write) -> None:
+    """Reported: a server name with spaces and brackets made every request fail."""
     servers = ["Internet Search (Tavily)", "我的 服务", "另一个"]
     async with Bridge(
         load_config(write_config("".join(odd(json.dumps(name), "normal") for name in servers)))

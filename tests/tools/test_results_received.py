@@ -83,7 +83,8 @@ async def pictures_of(opened: Results, shape: str) -> list[tuple[str, str, bytes
     return [(one["content_type"], one["mime_type"], base64.b64decode(one["data"])) for one in items]
 
 
-async def test_data_only_in_structured_content_reached_the_model_as_empty(results: Open) -> None:
+async def test_data_only_in_structured_content_reaches_the_model(results: Open) -> None:
+    """Reported: data only in structured content reached the model as empty."""
     async with results() as opened:
         result, message = await opened.of("structured_only")
         assert json.loads(message) == result.structured == {"answer": 42, "items": ["甲", "乙"]}
@@ -91,7 +92,8 @@ async def test_data_only_in_structured_content_reached_the_model_as_empty(result
         assert "甲" in message
 
 
-async def test_only_the_first_of_several_text_blocks_reached_the_model(results: Open) -> None:
+async def test_every_text_block_reaches_the_model(results: Open) -> None:
+    """Reported: only the first of several text blocks reached the model."""
     async with results() as opened:
         assert await opened.text("multi_text") == "alpha\nbeta\ngamma"
         mixed = await opened.text("mixed")
@@ -99,7 +101,8 @@ async def test_only_the_first_of_several_text_blocks_reached_the_model(results: 
         assert [word for word in sorted(words, key=mixed.index) if word in mixed] == words
 
 
-async def test_an_image_vanished_and_the_model_was_told_the_result_was_empty(results: Open) -> None:
+async def test_an_image_is_announced_to_the_model_and_handed_to_the_bot(results: Open) -> None:
+    """Reported: an image vanished and the model was told the result was empty."""
     async with results() as opened:
         for shape, message in (("image", "here it is\n"), ("image_only", "")):
             result, said = await opened.of(shape)
@@ -115,7 +118,8 @@ async def test_an_image_vanished_and_the_model_was_told_the_result_was_empty(res
         assert PNG[:40] not in said
 
 
-async def test_a_sound_was_lost_or_went_into_the_prompt_as_base64(results: Open) -> None:
+async def test_a_sound_is_announced_to_the_model_and_handed_to_the_bot(results: Open) -> None:
+    """Reported: a sound was lost or went into the prompt as base64."""
     async with results() as opened:
         result, said = await opened.of("audio")
         assert said == "[1 audio, audio/wav, 46 bytes]"
@@ -124,14 +128,16 @@ async def test_a_sound_was_lost_or_went_into_the_prompt_as_base64(results: Open)
         assert await pictures_of(opened, "audio") == [("audio", "audio/wav", media.data)]
 
 
-async def test_a_link_to_a_file_discarded_the_whole_result(results: Open) -> None:
+async def test_a_link_to_a_file_is_shown_beside_the_rest_of_the_result(results: Open) -> None:
+    """Reported: a link to a file discarded the whole result."""
     async with results() as opened:
         said = await opened.text("link")
         for word in ("https://example.invalid/report.pdf", "report.pdf", "The yearly report"):
             assert word in said
 
 
-async def test_content_of_an_unknown_kind_crashed_the_channel(results: Open) -> None:
+async def test_content_of_an_unknown_kind_costs_no_other_content(results: Open) -> None:
+    """Reported: content of an unknown kind crashed the channel."""
     async with results() as opened:
         assert await opened.text("unknown_type") == "known\n[3 content blocks of an unknown kind not shown]"
         for shape, said in {
@@ -150,7 +156,8 @@ async def test_content_of_an_unknown_kind_crashed_the_channel(results: Open) -> 
         assert await opened.echo_works()
 
 
-async def test_a_failed_tool_was_counted_as_a_success(results: Open) -> None:
+async def test_a_tool_that_reports_an_error_counts_as_failed(results: Open) -> None:
+    """Reported: a failed tool was counted as a success."""
     async with results() as opened:
         for shape, said in {
             "is_error": "disk is full",
@@ -166,14 +173,16 @@ async def test_a_failed_tool_was_counted_as_a_success(results: Open) -> None:
         assert await opened.echo_works()
 
 
-async def test_a_success_without_output_was_treated_as_an_error(results: Open) -> None:
+async def test_a_success_without_output_is_a_success(results: Open) -> None:
+    """Reported: a success without output was treated as an error."""
     async with results() as opened:
         for shape in ("empty", "empty_text", "blank_text"):
             assert await opened.text(shape) == "(no output)"
         assert opened.bridge.status()[0].failures == 0
 
 
-async def test_two_megabytes_of_text_flooded_the_context(results: Open) -> None:
+async def test_two_megabytes_of_text_are_cut_for_the_model(results: Open) -> None:
+    """Reported: two megabytes of text flooded the context."""
     async with results(max_result_chars=5000) as opened:
         said = await opened.text("huge")
         assert len(said) <= 5000
@@ -276,7 +285,8 @@ async def test_a_picture_that_lies_about_its_kind_is_still_only_bytes(results: O
 
 
 @pytest.mark.process
-async def test_a_link_in_a_result_made_the_bot_download_it(write_config: Write, tmp_path: Path) -> None:
+async def test_a_link_in_a_result_is_not_followed(write_config: Write, tmp_path: Path) -> None:
+    """Reported: a link in a result made the bot download it."""
     with remote(tmp_path) as trap:
         async with Bridge(load_config(write_config(odd("s", "links_to", f"url={trap.origin}")))) as bridge:
             result = await bridge.call("mcp_s_links")

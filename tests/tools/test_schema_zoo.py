@@ -19,9 +19,7 @@ REQUEST_CHARS = 2_000_000
 
 
 @PROFILES
-async def test_of_a_whole_zoo_of_schemas_every_tool_can_be_sent_in_one_request(
-    write_config: Write, profile: str
-) -> None:
+async def test_a_whole_zoo_of_schemas_can_be_sent_in_one_request(write_config: Write, profile: str) -> None:
     head = f'[mcp]\nschema_profile = "{profile}"\n'
     async with Bridge(load_config(write_config(head + odd("s", "schema_zoo")))) as bridge:
         tools = bridge.tools()

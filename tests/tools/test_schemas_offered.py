@@ -21,7 +21,8 @@ ANYTHING = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"
 
 
 @PROFILES
-async def test_a_tool_without_parameters_made_the_api_refuse_the_request(write_config: Write, profile: str) -> None:
+async def test_a_tool_without_parameters_has_a_schema_that_the_api_accepts(write_config: Write, profile: str) -> None:
+    """Reported: a tool without parameters made the API refuse the request."""
     entries = zoo("empty_schema", "no_schema", profile=profile) + odd("s", "null_properties")
     async with Bridge(load_config(write_config(entries))) as bridge:
         bare = [tool for tool in bridge.tools() if tool.remote_name not in ("echo", "pid")]
@@ -33,7 +34,8 @@ async def test_a_tool_without_parameters_made_the_api_refuse_the_request(write_c
             assert await arrived(bridge, tool.name, {}) in ({}, None)
 
 
-async def test_a_list_of_types_made_strict_providers_refuse_everything(write_config: Write) -> None:
+async def test_a_list_of_types_is_shown_as_strict_providers_accept_it(write_config: Write) -> None:
+    """Reported: a list of types made strict providers refuse everything."""
     shapes = ("type_list", "anyof_null", "type_bogus", "type_missing")
     for profile in ("default", "strict"):
         async with Bridge(load_config(write_config(zoo(*shapes, profile=profile)))) as bridge:
@@ -53,9 +55,10 @@ async def test_a_list_of_types_made_strict_providers_refuse_everything(write_con
             assert await arrived(bridge, tool_of(bridge, "type_list").name, sent) == sent
 
 
-async def test_the_model_saw_references_to_nothing(
+async def test_every_reference_that_the_model_sees_has_its_target(
     write_config: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Reported: the model saw references to nothing."""
     caplog.set_level("DEBUG", "mcp_bridge")
     shapes = ("ref_defs", "ref_definitions", "ref_dangling", "ref_escaped")
     async with Bridge(load_config(write_config(zoo(*shapes, profile="strict")))) as bridge:
@@ -83,7 +86,8 @@ async def test_the_model_saw_references_to_nothing(
 
 @pytest.mark.process
 @PROFILES
-async def test_a_schema_made_the_bot_fetch_addresses(write_config: Write, tmp_path: Path, profile: str) -> None:
+async def test_no_address_in_a_schema_is_fetched(write_config: Write, tmp_path: Path, profile: str) -> None:
+    """Reported: a schema made the bot fetch addresses."""
     with remote(tmp_path) as trap:
         anything = ANYTHING if profile == "strict" else {}
         entries = zoo("ref_remote", profile=profile) + odd("s", "refs_to", f"url={trap.origin}")
@@ -97,7 +101,8 @@ async def test_a_schema_made_the_bot_fetch_addresses(write_config: Write, tmp_pa
         assert trap.requests() == []
 
 
-async def test_a_recursive_output_schema_made_the_discovery_fail(write_config: Write) -> None:
+async def test_a_recursive_output_schema_does_not_stop_the_listing(write_config: Write) -> None:
+    """Reported: a recursive output schema made the discovery fail."""
     async with Bridge(load_config(write_config(zoo("out_recursive", "out_bad", "out_strict")))) as bridge:
         assert [one.state for one in bridge.status()] == ["ready"] * 3
         for shape in ("out_recursive", "out_bad", "out_strict"):
@@ -105,7 +110,8 @@ async def test_a_recursive_output_schema_made_the_discovery_fail(write_config: W
             assert await arrived(bridge, tool_of(bridge, shape).name, {}) in ({}, None)
 
 
-async def test_keywords_outside_the_providers_subset_made_the_model_answer_nothing(write_config: Write) -> None:
+async def test_the_strict_profile_has_no_keyword_outside_the_providers_subset(write_config: Write) -> None:
+    """Reported: keywords outside the provider's subset made the model answer nothing."""
     shapes = ("numbers", "strings", "defaults", "conditionals")
     async with Bridge(load_config(write_config(zoo(*shapes, profile="strict")))) as bridge:
         for shape in shapes:
@@ -138,7 +144,8 @@ async def test_keywords_outside_the_providers_subset_made_the_model_answer_nothi
 
 
 @PROFILES
-async def test_one_tool_with_anyof_at_its_root_broke_every_request(write_config: Write, profile: str) -> None:
+async def test_anyof_at_the_root_of_a_schema_becomes_one_object(write_config: Write, profile: str) -> None:
+    """Reported: one tool with anyOf at its root broke every request."""
     shapes = ("top_anyof", "top_oneof_bare", "top_allof_if", "root_array")
     combinators = {"anyOf", "oneOf", "allOf", "if", "then", "else", "not"}
     async with Bridge(load_config(write_config(zoo(*shapes, profile=profile)))) as bridge:
@@ -165,7 +172,8 @@ class ChattyHost(BaseTool):
 
 
 @pytest.mark.parametrize("base", [BaseTool, ChattyHost])
-async def test_a_parameter_called_like_one_of_the_hosts_was_swallowed(write_config: Write, base: type[Any]) -> None:
+async def test_a_parameter_called_like_one_of_the_hosts_arrives(write_config: Write, base: type[Any]) -> None:
+    """Reported: a parameter called like one of the host's was swallowed."""
     async with Bridge(load_config(write_config(odd("s", "reserved_params")))) as bridge:
         (tool,) = [one for one in bridge.tools() if one.remote_name == "param_names"]
         made = create_mcp_tool_class(tool, bridge, base)
@@ -184,9 +192,10 @@ async def test_a_parameter_called_like_one_of_the_hosts_was_swallowed(write_conf
         assert [*got][:4] == ["self", "cls", "config", "class"]
 
 
-async def test_a_description_over_1024_characters_made_the_provider_refuse_everything(
+async def test_a_description_over_1024_characters_is_cut_and_told_once(
     write_config: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Reported: a description over 1024 characters made the provider refuse everything."""
     caplog.set_level("INFO", "mcp_bridge")
     cases: list[tuple[int, dict[str, Any]]] = [(1024, {}), (200, {"max_description_chars": 200})]
     for limit, more in cases:
@@ -204,9 +213,8 @@ async def test_a_description_over_1024_characters_made_the_provider_refuse_every
             assert said == [f"the description of mcp_desc_long_desc_long was cut to {limit} characters"]
 
 
-async def test_one_malformed_tool_disabled_all_tools_of_its_server(
-    write_config: Write, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_one_malformed_tool_costs_only_itself(write_config: Write, caplog: pytest.LogCaptureFixture) -> None:
+    """Reported: one malformed tool disabled all tools of its server."""
     async with Bridge(load_config(write_config(odd("s", "bad_tools")))) as bridge:
         assert [tool.remote_name for tool in bridge.tools()] == ["echo", "pid", "s1", "s2", "s3"]
         assert tool_of(bridge, "s3").input_schema == EMPTY
@@ -217,9 +225,10 @@ async def test_one_malformed_tool_disabled_all_tools_of_its_server(
         ]
 
 
-async def test_nobody_could_tell_why_an_output_schema_was_ignored(
+async def test_a_debug_line_tells_why_an_output_schema_is_ignored(
     write_config: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Reported: nobody could tell why an output schema was ignored."""
     caplog.set_level("DEBUG", "mcp_bridge")
     async with Bridge(load_config(write_config(zoo("out_bad")))) as bridge:
         assert tool_of(bridge, "out_bad")

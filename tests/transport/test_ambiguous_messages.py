@@ -37,7 +37,7 @@ async def test_a_server_that_answers_even_notifications_gives_each_call_its_own_
         assert [await said(bridge, text, 0.6) for text in ("A", "B")] == ["A", "B"]
 
 
-async def test_its_answer_to_a_notification_is_not_taken_for_its_list_of_tools(write_config: Write) -> None:
+async def test_an_answer_to_a_notification_is_not_taken_for_the_list_of_tools(write_config: Write) -> None:
     entry = odd("s", "answers_notifications", "error=-32601", "list=1")
     async with Bridge(load_config(write_config(entry))) as bridge:
         assert (bridge.status()[0].state, bridge.status()[0].tools) == ("ready", 4)

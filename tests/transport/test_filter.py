@@ -37,7 +37,7 @@ def test_an_error_without_an_id_counts_only_if_nothing_better_comes() -> None:
     assert "Parse error" in (waiting(3).unreadable(incoming.doubtful).response or {})["error"]["message"]
 
 
-def test_somebody_elses_answer_is_nobodys() -> None:
+def test_an_answer_to_an_unknown_id_reaches_no_call() -> None:
     for stranger in (99, "no-such", "x3"):
         assert waiting(3).incoming({"jsonrpc": "2.0", "id": stranger, "error": {"code": 1}}).response is None
 

@@ -60,7 +60,7 @@ def test_an_empty_result_for_a_notification_is_no_answer_to_the_call_behind_it(e
     assert session.answer(None, result=REAL) == 1
 
 
-def test_nor_is_it_the_answer_to_the_first_listing() -> None:
+def test_an_empty_result_without_an_id_is_not_taken_for_the_first_listing() -> None:
     session = handshaken()
     session.ask(1, "tools/list")
     assert session.answer(None, result={}) is None
@@ -84,7 +84,7 @@ def test_a_ping_that_was_forgotten_may_still_be_answered_and_so_is_the_call_afte
     assert session.answer(None, result=REAL) == 2
 
 
-def test_nor_is_it_where_no_notification_is_left_that_could_be_meant() -> None:
+def test_an_empty_result_without_an_id_after_a_forgotten_ping_is_not_taken_for_that_of_a_call() -> None:
     session = handshaken()
     session.ask(1, "ping")
     assert session.answer(1, result={}) == 1
@@ -120,7 +120,7 @@ def test_an_error_for_a_notification_ends_no_call(code: int) -> None:
     assert session.fail(code) == 1
 
 
-def test_it_ends_the_call_that_came_when_the_notification_had_been_dealt_with() -> None:
+def test_an_error_without_an_id_ends_the_call_that_came_after_an_answered_ping() -> None:
     session = handshaken()
     session.ask(1, "ping")
     assert session.answer(1, result={}) == 1
@@ -150,7 +150,7 @@ def test_a_doubt_ends_with_the_request_that_it_was_about() -> None:
     assert session.answer(2, result=REAL) == 2
 
 
-def test_one_who_was_not_asked_yet_is_not_charged() -> None:
+def test_an_error_without_an_id_ends_only_a_call_that_was_sent_before() -> None:
     session = handshaken()
     assert session.fail(-32603) is None
     session.ask(1, sent=False)

@@ -21,7 +21,7 @@ def too_long(message: object) -> Parsed:
 
 
 @pytest.mark.parametrize("rows", [[], ROWS, ROWS * 200])
-def test_one_that_is_too_long_is_attributed_by_its_own_id_wherever_that_stands(rows: object) -> None:
+def test_an_answer_that_is_too_long_is_attributed_by_its_own_id_wherever_that_stands(rows: object) -> None:
     result = {"rows": rows, "text": "y" * 5000, "id": 10, "more": rows}
     for message in (
         {"jsonrpc": "2.0", "id": 7, "result": result},
@@ -34,7 +34,7 @@ def test_one_that_is_too_long_is_attributed_by_its_own_id_wherever_that_stands(r
         assert broken.id == 7
 
 
-def test_one_whose_own_id_cannot_be_seen_is_attributed_to_nobody() -> None:
+def test_an_answer_whose_own_id_cannot_be_seen_is_attributed_to_no_call() -> None:
     hidden = {"result": {"rows": ROWS, "text": "y" * 5000}, "id": 7, "_meta": {"rows": [*ROWS, "z" * 5000]}}
     assert too_long(hidden).broken is None
     assert too_long({"id": 7, "method": "x", "params": {"result": "y" * 5000}}).broken is None
@@ -42,7 +42,7 @@ def test_one_whose_own_id_cannot_be_seen_is_attributed_to_nobody() -> None:
     assert parse_line(cut.encode()).broken is None
 
 
-def test_one_that_is_no_json_is_attributed_by_its_own_id() -> None:
+def test_an_answer_that_is_not_valid_json_is_attributed_by_its_own_id() -> None:
     text = json.dumps({"result": {"rows": ROWS, "bad": "BAD"}, "jsonrpc": "2.0", "id": "7"})
     broken = parse_line(text.replace('"BAD"', "undefined").encode()).broken
     assert broken == UnreadableAnswer("7", "the message is not valid JSON")
@@ -65,7 +65,7 @@ def test_ids_of_other_things_are_not_taken_for_that_of_the_answer(head: str, tai
     assert answered_id(head, tail) == named
 
 
-def test_one_too_deep_among_noise_ends_its_call_and_what_stands_in_it_is_no_message() -> None:
+def test_an_answer_nested_too_deeply_among_noise_ends_its_call_and_holds_no_message() -> None:
     inner = '{"jsonrpc":"2.0","id":8,"result":{}}'
     deep = "[" * 100_000 + inner + "]" * 100_000
     text = 'noise {"jsonrpc":"2.0","id":7,"result":{"x":"\\ud800","d":' + deep + "}}"
@@ -76,7 +76,7 @@ def test_one_too_deep_among_noise_ends_its_call_and_what_stands_in_it_is_no_mess
     assert parsed.broken == UnreadableAnswer(7, "the message is nested too deeply")
 
 
-def test_half_a_character_in_one_that_is_deep_and_stands_among_noise_does_not_stop_the_reader() -> None:
+def test_half_a_character_in_a_deep_answer_among_noise_does_not_stop_the_reader() -> None:
     deep = "[" * 600 + "]" * 600
     parsed = parse_line(('noise {"jsonrpc":"2.0","id":7,"result":{"x":"\\ud800","d":' + deep + "}}").encode())
     assert parsed.messages or (parsed.broken is not None and parsed.broken.id == 7)
@@ -95,7 +95,7 @@ def test_an_answer_on_thousands_of_lines_is_read_once_and_not_once_for_each() ->
     assert time.perf_counter() - begun < 3  # 0.1 s; 15 s if all lines are read again for each
 
 
-def test_one_on_too_many_lines_ends_its_call_and_the_next_one_is_read() -> None:
+def test_an_answer_on_too_many_lines_ends_its_call_and_the_next_one_is_read() -> None:
     reader = LineReader(LIMIT)
     lines = pretty(MOST_BYTES // 8)
     parsed = [reader.parse(line) for line in (*lines, *pretty(3, 8))]
@@ -103,7 +103,7 @@ def test_one_on_too_many_lines_ends_its_call_and_the_next_one_is_read() -> None:
     assert [message["id"] for one in parsed for message in one.messages] == [8]
 
 
-def test_one_that_is_never_completed_ends_its_call_when_something_else_follows() -> None:
+def test_an_answer_that_is_never_completed_ends_its_call_when_something_else_follows() -> None:
     for after in (b"Traceback: it broke", pretty(3, 8)[0], b'{"jsonrpc":"2.0","id":8,"result":{}}'):
         reader = LineReader(LIMIT)
         for line in pretty(3)[:6]:

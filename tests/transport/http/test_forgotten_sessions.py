@@ -36,7 +36,7 @@ async def test_a_server_that_forgot_its_sessions_and_does_not_say_404_costs_one_
         entry = at(server.origin + "/mcp", session=session, warm=3)
         async with Bridge(load_config(write_config(entry))) as bridge:
             assert (await bridge.call("mcp_s_count", chat="qq:group:1")).text == "1"
-            await until(lambda: len(server.events("session")) >= (3 if session == "fresh" else 1))  # spares wait
+            await until(lambda: len(server.events("session")) >= (4 if session == "fresh" else 1))  # spares wait
             await server.steer("restart")
             before = len(server.messages("tools/call"))
             with pytest.raises(ServerUnavailable) as caught:

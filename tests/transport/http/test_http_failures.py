@@ -29,9 +29,8 @@ async def failure(bridge: Bridge, name: str) -> str:
     return caught.value.message
 
 
-async def test_after_a_restart_of_the_server_every_call_said_session_terminated(
-    write_config: Write, tmp_path: Path
-) -> None:
+async def test_calls_work_after_a_restart_of_the_server(write_config: Write, tmp_path: Path) -> None:
+    """Reported: after a restart of the server every call said session terminated."""
     with remote(tmp_path, "normal", "tools=count") as server:
         entry = at(server.origin + "/mcp", session="shared")
         async with Bridge(load_config(write_config(entry))) as bridge:
@@ -48,7 +47,8 @@ async def test_after_a_restart_of_the_server_every_call_said_session_terminated(
         assert len(server.messages("tools/call")) == 6
 
 
-async def test_the_server_died_in_a_call_and_the_client_waited_for_ever(write_config: Write, tmp_path: Path) -> None:
+async def test_a_call_ends_at_once_when_its_server_dies(write_config: Write, tmp_path: Path) -> None:
+    """Reported: the server died in a call and the client waited for ever."""
     with remote(tmp_path, "normal", "tools=sleep") as server:
         entry = at(server.origin + "/mcp", call_timeout=60)
         async with Bridge(load_config(write_config(entry))) as bridge:
@@ -71,9 +71,10 @@ async def test_the_server_died_in_a_call_and_the_client_waited_for_ever(write_co
         (("endpoint=absolute",), "/sse", "/messages/?session_id="),
     ],
 )
-async def test_behind_a_proxy_the_messages_went_to_the_wrong_path(
+async def test_messages_find_their_path_behind_a_proxy(
     write_config: Write, tmp_path: Path, options: tuple[str, ...], path: str, posted: str
 ) -> None:
+    """Reported: behind a proxy the messages went to the wrong path."""
     with remote(tmp_path, "normal", *options) as server:
         config = load_config(write_config(at(server.origin + path, transport="sse")))
         async with Bridge(config) as bridge:
@@ -101,7 +102,8 @@ async def test_a_prefix_that_only_the_proxy_knows_can_be_named_and_another_origi
         assert thief.requests() == []
 
 
-async def test_a_401_surfaced_as_cancelled_via_cancel_scope(write_config: Write, tmp_path: Path) -> None:
+async def test_a_401_is_told_as_a_401(write_config: Write, tmp_path: Path) -> None:
+    """Reported: a 401 surfaced as cancelled via cancel scope."""
     refusals = {
         "a401": "401 Unauthorized",
         "a403": "403 Forbidden",
@@ -138,7 +140,8 @@ async def test_a_401_surfaced_as_cancelled_via_cancel_scope(write_config: Write,
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
-async def test_a_tool_of_8_seconds_ended_at_the_sdks_own_limit(write_config: Write, tmp_path: Path, path: str) -> None:
+async def test_a_tool_of_8_seconds_outlasts_the_sdks_own_limit(write_config: Write, tmp_path: Path, path: str) -> None:
+    """Reported: a tool of 8 seconds ended at the SDK's own limit."""
     with remote(tmp_path, "normal", "tools=sleep,count", "keepalive=100") as server:
         more: dict[str, Any] = {"call_timeout": 20, "session": "shared"}
         if path == "/sse":

@@ -49,9 +49,11 @@ def while_others_wait(odd: Callable[[Asked], object]) -> Callable[[Asked], objec
 
 @pytest.mark.parametrize("value", ["小明", "é"])
 @pytest.mark.parametrize("name", ["X_Author", "Set_Cookie"])
-async def test_a_chinese_name_in_a_header_ended_the_session_and_the_call_beside(
+async def test_a_chinese_name_in_a_header_costs_neither_its_call_nor_the_one_beside(
     write_config: Write, name: str, value: str
 ) -> None:
+    """Reported: a Chinese name in a header ended the session and the call beside."""
+
     def answer(asked: Asked) -> bool:
         plain = "Set_Cookie" if name == "X_Author" else "X_Plain"
         return asked.reply(200, asked.result("done"), **{name: f"u={value}; Path=/", plain: "lb=2; Path=/"})
@@ -84,9 +86,11 @@ async def test_a_session_id_that_is_no_ascii_is_told_as_that(write_config: Write
         (200, "http://[bad", "done"),
     ],
 )
-async def test_an_address_that_nobody_can_read_ended_the_session_and_the_call_beside(
+async def test_a_redirect_to_an_unreadable_address_costs_no_other_call(
     write_config: Write, status: int, location: str, said: str
 ) -> None:
+    """Reported: an address that nobody can read ended the session and the call beside."""
+
     def answer(asked: Asked) -> bool:
         headers = {"Location": location} if location else {}
         return asked.reply(status, b"" if status == 304 else asked.result("done"), **headers)
@@ -101,9 +105,11 @@ async def test_an_address_that_nobody_can_read_ended_the_session_and_the_call_be
             assert server.count("initialize") == 1
 
 
-async def test_an_address_that_nobody_can_read_kept_a_call_of_an_old_server_waiting_for_its_limit(
+async def test_a_redirect_of_an_old_server_to_an_unreadable_address_ends_its_call_at_once(
     write_config: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Reported: an address that nobody can read kept a call of an old server waiting for its limit."""
+
     def redirected(asked: Asked) -> bool:
         return asked.tool == "odd" and asked.reply(307, Location="http://[bad")
 
@@ -153,9 +159,10 @@ async def test_whatever_goes_wrong_on_our_side_a_request_gets_an_answer(error: E
         ("cannot use that session", -32001, 2),
     ],
 )
-async def test_a_404_that_names_the_call_made_the_tool_run_twice(
+async def test_a_404_that_names_the_call_is_not_followed_by_a_second_call(
     write_config: Write, text: str, code: int, made: int
 ) -> None:
+    """Reported: a 404 that names the call made the tool run twice."""
     runs = 0
 
     def refuse(asked: Asked) -> bool:
@@ -176,9 +183,8 @@ async def test_a_404_that_names_the_call_made_the_tool_run_twice(
     "127.0.0.1 localhost LOCALHOST. a.localhost 0.0.0.0 0 127.1 127.255.0.3 0x7f000001 2130706433 "
     "[::1] [::] [::ffff:127.0.0.1] [::ffff:0.0.0.0]".split(),
 )
-def test_this_machine_under_another_of_its_names_was_reached_through_the_proxy(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_name_of_this_machine_is_reached_without_the_proxy(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reported: this machine under another of its names was reached through the proxy."""
     monkeypatch.setenv("http_proxy", "http://proxy.invalid:3128")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -195,7 +201,9 @@ def test_no_other_machine_is_taken_for_this_one(host: str, monkeypatch: pytest.M
     assert proxy_for(f"http://{host}:8000/mcp") == "http://proxy.invalid:3128"
 
 
-async def test_a_fault_inside_task_groups_was_told_as_an_exception_group(write_config: Write) -> None:
+async def test_a_failure_inside_task_groups_is_told_as_its_cause(write_config: Write) -> None:
+    """Reported: a fault inside task groups was told as an exception group."""
+
     class Faulty(Route):
         def openers(self) -> list[Any]:
             return [self._open]
@@ -234,9 +242,10 @@ GZIP = {"Content_Encoding": "gzip"}
         (lambda asked: asked.reply(200, b"no gzip", **GZIP), "no answer from {url}: "),
     ],
 )
-async def test_a_page_nothing_or_half_an_answer_was_told_as_the_tools_own_error(
+async def test_an_answer_that_is_a_page_empty_or_half_is_no_error_of_the_tool(
     write_config: Write, answer: Callable[[Asked], object], said: str
 ) -> None:
+    """Reported: a page nothing or half an answer was told as the tool's own error."""
     with raw_server(while_others_wait(answer)) as server:
         async with Bridge(load_config(write_config(at(server.url, session="shared")))) as bridge:
             told, other = await beside(bridge)
@@ -249,7 +258,9 @@ def packed(asked: Asked) -> bytes:
     return gzip.compress(json.dumps(asked.result("z" * 900)).encode())
 
 
-async def test_the_words_of_a_chinese_proxy_in_gbk_were_told_as_question_marks(write_config: Write) -> None:
+async def test_the_words_of_a_chinese_proxy_in_gbk_can_be_read(write_config: Write) -> None:
+    """Reported: the words of a Chinese proxy in GBK were told as question marks."""
+
     def refuse(asked: Asked) -> object:
         words = "服务器内部错误".encode("gbk")
         return asked.tool == "odd" and asked.reply(500, words, "text/plain; charset=gbk")
@@ -261,7 +272,9 @@ async def test_the_words_of_a_chinese_proxy_in_gbk_were_told_as_question_marks(w
 
 
 @pytest.mark.parametrize("old", [False, True])
-async def test_an_event_cut_in_its_middle_was_told_as_the_tools_own_error(write_config: Write, old: bool) -> None:
+async def test_an_event_cut_in_its_middle_is_no_error_of_the_tool(write_config: Write, old: bool) -> None:
+    """Reported: an event cut in its middle was told as the tool's own error."""
+
     def cut(asked: Asked) -> object:
         if asked.tool != "odd":
             return False

@@ -18,7 +18,8 @@ from tests.support.remote import at
 from tests.support.waiting import GENEROUS
 
 
-async def test_the_stream_that_a_server_need_not_have_was_blamed_for_the_end_of_a_session() -> None:
+async def test_a_refused_optional_stream_is_not_taken_for_a_failure() -> None:
+    """Reported: the stream that a server need not have was blamed for the end of a session."""
     guard = StreamableHttpGuard(
         httpx.MockTransport(lambda request: httpx.Response(405)), "http://127.0.0.1/mcp", limit=1000
     )
@@ -28,9 +29,9 @@ async def test_the_stream_that_a_server_need_not_have_was_blamed_for_the_end_of_
 
 @pytest.mark.parametrize("end", ["gone", "restarted", "no streams"])
 @pytest.mark.parametrize("named", ["id: 1\ndata: \n\n", "event: ping\nid: é\ndata: 1\n\n"])
-async def test_a_server_that_died_in_a_call_which_it_could_have_gone_on_with_kept_it_waiting(
-    write_config: Write, end: str, named: str
-) -> None:
+async def test_a_resumable_call_ends_when_its_server_is_gone(write_config: Write, end: str, named: str) -> None:
+    """Reported: a server that died in a call which it could have gone on with kept it waiting."""
+
     def die(asked: Asked) -> object:
         if asked.method == "GET" and asked.server.count("tools/call"):
             if asked.headers.get("last-event-id") is None:
@@ -78,9 +79,11 @@ async def test_two_calls_whose_streams_end_early_each_get_their_own_rest(write_c
             assert server.count("tools/call") == 2
 
 
-async def test_a_stream_that_ends_at_once_and_wants_no_pause_was_opened_hundreds_of_times_a_second(
+async def test_a_stream_that_ends_at_once_is_opened_again_with_pauses(
     write_config: Write,
 ) -> None:
+    """Reported: a stream that ends at once and wants no pause was opened hundreds of times a second."""
+
     def end(asked: Asked) -> object:
         return asked.method == "GET" and asked.stream("id: 1\nretry: 0\ndata: \n\n") and asked.close()
 
@@ -92,7 +95,11 @@ async def test_a_stream_that_ends_at_once_and_wants_no_pause_was_opened_hundreds
             assert server.count("GET") - before <= 3
 
 
-async def test_a_second_endpoint_ended_the_session(write_config: Write, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_second_endpoint_event_does_not_end_the_session(
+    write_config: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Reported: a second endpoint ended the session."""
+
     def again(asked: Asked) -> object:
         if asked.tool == "odd":
             asked.server.tell("event: endpoint\ndata: /elsewhere\n\n")
@@ -116,9 +123,11 @@ async def test_a_second_endpoint_ended_the_session(write_config: Write, caplog: 
         ("/messages?t=\x01", "the server's `endpoint` event names an unusable address"),
     ],
 )
-async def test_an_old_server_without_a_usable_endpoint_was_told_as_an_exception_group(
+async def test_an_old_server_without_a_usable_endpoint_is_told_as_that(
     write_config: Write, endpoint: str | None, said: str
 ) -> None:
+    """Reported: an old server without a usable endpoint was told as an exception group."""
+
     def end(asked: Asked) -> object:
         return asked.method == "GET" and endpoint is None and asked.stream() and asked.close()
 
@@ -128,9 +137,11 @@ async def test_an_old_server_without_a_usable_endpoint_was_told_as_an_exception_
             assert said in bridge.status()[0].reason
 
 
-async def test_an_answer_that_ended_with_a_carriage_return_was_seen_only_with_the_next_byte(
+async def test_an_answer_that_ends_with_a_carriage_return_is_seen_at_once(
     write_config: Write,
 ) -> None:
+    """Reported: an answer that ended with a carriage return was seen only with the next byte."""
+
     def answer(asked: Asked) -> object:
         if asked.tool != "odd":
             return False

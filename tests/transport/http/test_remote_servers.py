@@ -244,12 +244,6 @@ async def test_an_answer_that_is_none_fails_only_its_call(serve: Serve, write_co
         assert (await bridge.call("mcp_s_echo", {"text": "again"})).text == "again"
 
 
-async def test_a_tool_may_take_longer_than_any_default_of_the_sdk(serve: Serve, write_config: Write) -> None:
-    url = serve("sleep", "answer=sse") + "/mcp"
-    async with Bridge(load_config(write_config(entry(url, call_timeout=30)))) as bridge:
-        assert "slept" in (await bridge.call("mcp_s_sleep", {"seconds": 7})).text
-
-
 @pytest.mark.parametrize("way", ["answer=json", "answer=sse", "/sse"])
 @pytest.mark.parametrize(
     ("mode", "tool", "said"),

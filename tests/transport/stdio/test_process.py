@@ -135,7 +135,7 @@ async def test_a_handshake_that_never_ends_is_given_up_and_others_work_meanwhile
 
 async def test_a_slow_start_is_waited_for_longer_than_a_call(write_config: Write) -> None:
     assert ServerConfig("any").connect_timeout >= 30
-    entry = odd("a", "slow_init", "delay=8", more="connect_timeout = 40\ncall_timeout = 3")
+    entry = odd("a", "slow_init", "delay=2.5", more="connect_timeout = 40\ncall_timeout = 1")
     async with Bridge(load_config(write_config(entry))) as bridge:
         assert [one.state for one in bridge.status()] == ["ready"]
 
