@@ -199,27 +199,39 @@ class Bridge:
 
     async def _resolve(self, name: str) -> tuple[Tool, Server]:
         """Find a tool by its public name, waiting only for the server that owns the name."""
-        for attempt in (1, 2):
-            tool = self._offered.tools.get(name)
-            if tool is not None:
-                server = self._servers.servers[tool.server]
-                if server.offers_tools:
-                    return tool, server
-                raise server.unavailable()
-            owner = self._servers.owner(name)
-            if owner is None or owner.state == "ready" or attempt == 2:
-                break
-            await self._attempt(owner, within_connect_timeout=False)
+        if (found := self._find(name)) is not None:
+            return found
+        owner = self._servers.owner(name)
         if owner is not None and owner.state != "ready":
-            raise owner.unavailable()
+            await self._attempt(owner, within_connect_timeout=False)
+            if (found := self._find(name)) is not None:
+                return found
+            if owner.state != "ready":
+                raise owner.unavailable()
         if owner is not None:
             owner.refresh_soon()  # the tool may have come or gone since the last listing
+        raise self._not_found(name, owner)
+
+    def _find(self, name: str) -> tuple[Tool, Server] | None:
+        """Return an offered tool with its server, None if there is none. Raises `ServerUnavailable`."""
+        tool = self._offered.tools.get(name)
+        if tool is None:
+            return None
+        server = self._servers.servers[tool.server]
+        if not server.offers_tools:
+            raise server.unavailable()
+        return tool, server
+
+    def _not_found(self, name: str, owner: Server | None) -> ToolNotFound:
         near = tuple(difflib.get_close_matches(name, self._offered.tools, NEAR_NAMES, cutoff=0.5))
-        hint = f"; near: {', '.join(near)}" if near else ""
-        where = f" on MCP server '{owner.config.name}'" if owner else ""
-        what = f"tool '{name}' is no longer available" if name in self._offered.former else f"there is no tool '{name}'"
-        note = f" ({owner.note})" if owner and owner.note else ""
-        raise ToolNotFound(what + where + note + hint, server=owner.config.name if owner else None, near=near)
+        text = f"tool '{name}' is no longer available" if name in self._offered.former else f"there is no tool '{name}'"
+        if owner is not None:
+            text += f" on MCP server '{owner.config.name}'"
+            if owner.note:
+                text += f" ({owner.note})"
+        if near:
+            text += f"; near: {', '.join(near)}"
+        return ToolNotFound(text, server=owner.config.name if owner else None, near=near)
 
     def _status(self, name: str, tools: int) -> ServerStatus:
         server, figures = self._servers.servers[name], self.call_stats.server(name)

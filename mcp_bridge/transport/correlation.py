@@ -135,19 +135,17 @@ class Correlator:
         An empty result, or a bare true, is taken for the response to a `ping` or a notification first;
         a result with content never is.
         """
-        sent = [request_id for request_id, request in self._by_id.items() if request.sent]
-        pings = [request_id for request_id in sent if self._by_id[request_id].method == "ping"]
+        sent = [request for request in self if request.sent]
+        pings = [request for request in sent if request.method == "ping"]
         if result is None or isinstance(result, bool) or result == {}:
             if pings and not self._named:
-                return pings[0]
+                return pings[0].id
             if self._acknowledge():
                 return None
             if pings:
-                return pings[0]
-        asked = [request_id for request_id in sent if request_id not in pings]
-        if len(asked) != 1 or self._by_id[asked[0]].method in self._named:
-            return None
-        return asked[0]
+                return pings[0].id
+        others = [request for request in sent if request.method != "ping"]
+        return others[0].id if len(others) == 1 and others[0].method not in self._named else None
 
     def meant_by_error(self, code: object) -> int | None:
         """Return the id of the request that an error without an id probably is for, or None.

@@ -66,13 +66,14 @@ def standard_form(message: Message, own_id: object, method: str) -> Message | No
     if is_error(message):
         return {"jsonrpc": "2.0", "id": request_id, "error": error_object(message.get("error"))}
     result = result_object(message["result"], method)
-    if method == "initialize":  # the SDK 1.x reads the version only out of a complete one
-        info = result.get("serverInfo")
-        named = {"name": "server", "version": ""} | (info if isinstance(info, dict) else {})
-        capabilities = result.get("capabilities")
-        capabilities = capabilities if isinstance(capabilities, dict) else {}
-        result = {**result, "serverInfo": named, "capabilities": capabilities}
-    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+    return {"jsonrpc": "2.0", "id": request_id, "result": _complete(result) if method == "initialize" else result}
+
+
+def _complete(result: Message) -> Message:
+    """Return the result of `initialize` with every required member: else the SDK 1.x does not read its version."""
+    info, capabilities = result.get("serverInfo"), result.get("capabilities")
+    named = {"name": "server", "version": ""} | (info if isinstance(info, dict) else {})
+    return {**result, "serverInfo": named, "capabilities": capabilities if isinstance(capabilities, dict) else {}}
 
 
 def accept_defaults(params: object) -> Message:
