@@ -202,11 +202,11 @@ class Bridge:
         if (found := self._find(name)) is not None:
             return found
         owner = self._servers.owner(name)
-        if owner is not None and owner.state != "ready":
+        if owner is not None and not owner.is_ready:
             await self._attempt(owner, within_connect_timeout=False)
             if (found := self._find(name)) is not None:
                 return found
-            if owner.state != "ready":
+            if not owner.is_ready:
                 raise owner.unavailable()
         if owner is not None:
             owner.refresh_soon()  # the tool may have come or gone since the last listing

@@ -84,6 +84,11 @@ class Server:
             self.listing = self._discovery.stored()
 
     @property
+    def is_ready(self) -> bool:
+        """Whether its tools have been listed, and it has not failed since."""
+        return self.state == "ready"
+
+    @property
     def offers_tools(self) -> bool:
         """Whether its tools are offered: also stored ones, while it may still become ready."""
         return self.state in ("starting", "ready", "retrying")

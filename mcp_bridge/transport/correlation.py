@@ -135,16 +135,19 @@ class Correlator:
         An empty result, or a bare true, is taken for the response to a `ping` or a notification first;
         a result with content never is.
         """
-        sent = [request for request in self if request.sent]
-        pings = [request for request in sent if request.method == "ping"]
+        pings = [request.id for request in self if request.sent and request.method == "ping"]
         if result is None or isinstance(result, bool) or result == {}:
             if pings and not self._named:
-                return pings[0].id
+                return pings[0]
             if self._acknowledge():
                 return None
             if pings:
-                return pings[0].id
-        others = [request for request in sent if request.method != "ping"]
+                return pings[0]
+        return self._only_other_than_ping()
+
+    def _only_other_than_ping(self) -> int | None:
+        """Return the one open request that is not a `ping`, if the server names no responses to its method."""
+        others = [request for request in self if request.sent and request.method != "ping"]
         return others[0].id if len(others) == 1 and others[0].method not in self._named else None
 
     def meant_by_error(self, code: object) -> int | None:
