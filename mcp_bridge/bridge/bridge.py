@@ -29,7 +29,7 @@ from ..transport.stdio.guardian import Guardian
 from .offered_tools import OfferedTools
 from .sending import Sending
 from .server import Server, State
-from .servers import ServerSet
+from .server_set import ServerSet
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..aio import Deadline
 from ..text import redaction
-from .command import LAUNCHERS, program_name
+from .launch_command import LAUNCHERS, program_name
 from .mistakes import Mistake
 
 MAX_CALL_FACTOR = 10

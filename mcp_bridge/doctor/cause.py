@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from ..config.command import program_name
+from ..config.launch_command import program_name
 from ..config.server_config import ServerConfig
 from ..errors import BridgeError, CallTimeout, RpcError, ServerUnavailable
 from ..transport.channel import SideOutput

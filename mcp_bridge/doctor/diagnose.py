@@ -18,7 +18,7 @@ from ..text.redaction import Redactor
 from ..transport.route import SharedResources
 from ..transport.stdio.guardian import Guardian
 from .examination import Examination
-from .offer import OfferSteps
+from .offered_tools import OfferSteps
 from .steps import Diagnosis
 from .texts import DoctorTexts
 

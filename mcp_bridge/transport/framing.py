@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..text.cleaning import clean_label, decoded, encodable, truncate
-from .salvage import EDGE_CHARS, JoinedLines, answered_id
+from .broken_messages import EDGE_CHARS, JoinedLines, answered_id
 
 Message = dict[str, Any]
 

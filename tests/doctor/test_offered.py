@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bridge import load_config
 from mcp_bridge.doctor.examination import Examination
-from mcp_bridge.doctor.offer import OfferSteps
+from mcp_bridge.doctor.offered_tools import OfferSteps
 from mcp_bridge.doctor.texts import DoctorTexts
 from mcp_bridge.store.approvals import Approvals
 from mcp_bridge.text.redaction import Redactor

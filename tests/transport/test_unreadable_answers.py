@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from mcp_bridge.transport.broken_messages import MOST_BYTES, answered_id
 from mcp_bridge.transport.framing import LineBuffer, LineReader, Parsed, UnreadableAnswer, parse_line
-from mcp_bridge.transport.salvage import MOST_BYTES, answered_id
 
 ROWS = [{"id": 8}, {"a": 1, "id": 9}]
 LIMIT = 2**24

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...config.command import command_words, program_stem
+from ...config.launch_command import command_words, program_stem
 from ...config.server_config import ServerConfig
 from ...errors import ServerUnavailable
 from ...text.cleaning import clean_label
