@@ -18,7 +18,7 @@ test: $(TEST)/ready
 
 # What starts no process, with fewer examples of each property: for every change, a minute on two cores.
 test-fast: $(TEST)/ready
-	MCP_BRIDGE_EXAMPLES=30 $(TEST)/bin/python -m pytest -q -n $(JOBS) -m "not process" tests --ignore=tests/maibot --ignore=tests/webui
+	MCP_BRIDGE_EXAMPLES=30 $(TEST)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not process" tests --ignore=tests/maibot --ignore=tests/webui
 
 # The property tests with many examples each: EXAMPLES=50000 takes hours.
 EXAMPLES ?= 1000

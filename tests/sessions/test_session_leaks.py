@@ -57,6 +57,7 @@ async def test_a_thousand_calls_leave_nothing_behind(write_config: Write, tmp_pa
     assert resources() == before
 
 
+@pytest.mark.process
 async def test_what_belonged_to_a_session_goes_with_it_and_does_not_wait_for_the_collector(
     write_config: Write, tmp_path: Path
 ) -> None:
