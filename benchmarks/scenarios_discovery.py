@@ -19,7 +19,7 @@ from .timing import Contender, interleave
 SERVERS = 10
 SLOW_LIMIT_SECONDS = 1.5
 BRIDGE = "bridge"
-BRIDGE_PROCESS = "bridge, in a new process (imports the SDK)"
+BRIDGE_PROCESS = "bridge, in a new process"
 SDK = "SDK, all at once"
 SDK_IN_TURN = "SDK, one after the other"
 SDK_PROCESS = "SDK, all at once, in a new process (imports the SDK)"
