@@ -89,7 +89,7 @@ class Bridge:
         self._servers = ServerSet(shared, self._data_dir, self._rebuild, only)
         first: tuple[Middleware, ...] = (Trace(self.call_stats, self._redact), permit, RateLimiter(), repair_call)
         sending = Sending(self._servers.find, self._redact)
-        self._handle = compose([*first, *middleware, Confirmation(confirm)], sending)
+        self._handle = compose([*first, *middleware, Confirmation(confirm, self._still_offered)], sending)
 
     async def __aenter__(self) -> Bridge:
         await self.start()
@@ -221,6 +221,13 @@ class Bridge:
         if not server.offers_tools:
             raise server.unavailable()
         return tool, server
+
+    def _still_offered(self, call: Call) -> bool:
+        """Return whether the tool of a call is offered as it was when the call began, by the same configuration."""
+        server = self._servers.servers.get(call.tool.server)
+        if server is None or not server.offers_tools or server.config != call.config:
+            return False
+        return self._offered.tools.get(call.tool.name) == call.tool
 
     def _not_found(self, name: str, owner: Server | None) -> ToolNotFound:
         near = tuple(difflib.get_close_matches(name, self._offered.tools, NEAR_NAMES, cutoff=0.5))

@@ -7,6 +7,7 @@ import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from dataclasses import replace
 
 from ..config.rules import is_admitted, matches
@@ -23,11 +24,15 @@ Confirm = Callable[[Call], Awaitable[bool]]
 class Confirmation:
     """Middleware that asks the owner before a call of a tool that `confirm` names.
 
-    `Caller.is_owner_program` needs no consent.
+    `Caller.is_owner_program` needs no consent. Consent holds for the call that was shown: `still_offered` tells
+    after the answer whether its tool and configuration are unchanged.
     """
 
-    def __init__(self, confirm: Confirm | None = None) -> None:
+    def __init__(
+        self, confirm: Confirm | None = None, still_offered: Callable[[Call], bool] = lambda call: True
+    ) -> None:
         self._confirm = confirm
+        self._still_offered = still_offered
 
     async def __call__(self, call: Call, proceed: Proceed) -> ToolResult:
         """Raises `PermissionDenied` if the owner cannot be asked, does not answer, or refuses."""
@@ -36,6 +41,7 @@ class Confirmation:
             return await proceed(call)
         if not matches(call.config.confirm, tool.remote_name, tool.annotations):
             return await proceed(call)
+        call = replace(call, arguments=deepcopy(call.arguments))  # what is shown is what is sent
         if (objection := await self._ask(call)) is not None:
             text = (
                 f"tool '{tool.name}' of MCP server '{tool.server}' needs the owner's consent for each call; {objection}"
@@ -54,7 +60,11 @@ class Confirmation:
             question.cancel()
         if not done:
             return f"there was no answer within {call.config.confirm_timeout:g} s"
-        return None if question.result() else "it was refused"
+        if not question.result():
+            return "it was refused"
+        if not self._still_offered(call):
+            return "the tool or its server was changed or switched off while the question was open: call it again"
+        return None
 
 
 async def permit(call: Call, proceed: Proceed) -> ToolResult:
@@ -62,6 +72,8 @@ async def permit(call: Call, proceed: Proceed) -> ToolResult:
     if not is_admitted(call.config, call.caller):
         tool = call.tool
         text = f"tool '{tool.name}' of MCP server '{tool.server}' is not allowed in this chat"
+        if call.user == "" and call.config.users is not None:
+            text += ": the bot does not know which user asks here, and `users` limits this server"
         raise PermissionDenied(text, server=tool.server)
     return await proceed(call)
 
@@ -94,7 +106,9 @@ class RateLimiter:
         limits = call.config.rate
         if limits.chat is None and limits.user is None:
             return await proceed(call)
-        sides = [("chat", call.chat, limits.chat), ("user", call.user, limits.user)]
+        # Where the bot does not know the user, all who ask in a chat count as one.
+        user = call.chat if call.user == "" else call.user
+        sides = [("chat", call.chat, limits.chat), ("user", user, limits.user)]
         counted = [
             (self._recent(call.config.name, side, identifier, rate), rate, side)
             for side, identifier, rate in sides

@@ -23,6 +23,7 @@ from ..config.bridge_config import BridgeConfig, load_config
 from ..config.rules import spelled_out
 from ..errors import BridgeError, CallTimeout, ConfigError, ServerUnavailable, ToolNotFound
 from ..store.data_dir import bot_data_dir
+from ..store.media_files import save_media
 from ..text import json_text
 from ..text.redaction import Redactor, masked_value
 from ..tools.names import server_prefix
@@ -124,7 +125,7 @@ def _masked(result: ToolResult, config: BridgeConfig) -> ToolResult:
 
 
 def _save(result: ToolResult, folder: str | None) -> dict[Media, str]:
-    """Save the media in a folder; return the path of each. Raises `UsageError` if that fails."""
+    """Save the media in a folder under new names; return the path of each. Raises `UsageError` if that fails."""
     if folder is None:
         return {}
     target = Path(folder)
@@ -132,9 +133,7 @@ def _save(result: ToolResult, folder: str | None) -> dict[Media, str]:
     try:
         target.mkdir(parents=True, exist_ok=True)
         for media in result.media:
-            file = target / media.name
-            file.write_bytes(media.data)
-            paths[media] = str(file)
+            paths[media] = str(save_media(target, media.name, media.data))
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {error.strerror or error}") from None
     return paths

@@ -124,6 +124,8 @@ class Dispatcher:
             logger.debug("a message could not be sent: %r", error)
 
     async def _send(self, message: Message, headers: Mapping[str, str], request: Request | None = None) -> None:
+        if request is not None and request.result.cancelled():
+            return  # its caller has gone before anything was sent
         # It counts as sent from the first byte on, also if this task is cancelled meanwhile.
         self.requests.mark_sent(message)
         try:

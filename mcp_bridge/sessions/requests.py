@@ -122,8 +122,10 @@ class Requests:
             request.progress_at = asyncio.get_running_loop().time()
 
     def close(self) -> None:
-        """Let go of the session, which is over."""
+        """Let go of the session, which is over, and of a call that no caller has taken up."""
         self._retire = None
+        if self._first is not None:
+            self.dispatcher.abandon(self._first[1])
 
     def _retire_session(self) -> None:
         if self._retire is not None:

@@ -41,11 +41,11 @@ def create_whole(file: Path, data: bytes) -> None:
                 os.replace(unfinished, file)
 
 
-def clear(folder: Path) -> None:
-    """Remove the unfinished files of killed programs from a folder."""
+def remove_unfinished(folder: Path, *, age: float = 0.0) -> None:
+    """Remove the unfinished files of killed programs from a folder, those older than `age` seconds."""
     for left in folder.glob(PREFIX + "*"):
         with contextlib.suppress(OSError):
-            if folder.stat().st_mtime - left.stat().st_mtime > LEFT_SECONDS:
+            if folder.stat().st_mtime - left.stat().st_mtime >= age:
                 left.unlink()
 
 

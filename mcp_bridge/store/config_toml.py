@@ -21,7 +21,8 @@ from tomlkit.items import Item
 from ..config.bridge_config import parse_config
 from ..config.reading import parse_toml, read_text
 from ..errors import ConfigError
-from .atomic_file import write_whole
+from .atomic_file import remove_unfinished, write_whole
+from .file_lock import locked
 
 NEW_FILE = "[plugin]\nenabled = true\n"
 """The beginning of a new `config.toml`."""
@@ -50,7 +51,8 @@ class ConfigFile:
         """
         new = extended(NEW_FILE if self._text is None else self._text, servers, self.file)
         try:
-            self._write(new, private_as)
+            with locked(self.file):
+                self._write(new, private_as)
         except OSError as error:
             raise ConfigError(f"cannot be written: {error.strerror or error}", file=str(self.file)) from error
 
@@ -62,6 +64,8 @@ class ConfigFile:
         status = (private_as if old is None else self.file).stat()
         if old is not None and not (status.st_mode & stat.S_IWUSR and os.access(self.file, os.W_OK)):
             raise ConfigError("is read-only; nothing was written", file=str(self.file))
+        # Under the lock no program of ours is writing here: what is unfinished was left by one that was killed.
+        remove_unfinished(self.file.parent)
         write_whole(self.file, mark + new.encode(encoding), like=status)
 
 

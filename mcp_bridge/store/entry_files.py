@@ -10,7 +10,7 @@ import secrets
 from pathlib import Path
 
 from ..config.server_config import ServerConfig
-from .atomic_file import clear, create_whole, write_whole
+from .atomic_file import LEFT_SECONDS, create_whole, remove_unfinished, write_whole
 
 SALT_BYTES = 32
 MAX_FILE_BYTES = 32 * 2**20
@@ -38,7 +38,7 @@ class EntryFiles:
         write_whole(file, data)
         if not self._cleared:
             self._cleared = True
-            clear(self.folder)
+            remove_unfinished(self.folder, age=LEFT_SECONDS)
 
     def _file(self, config: ServerConfig) -> Path:
         digest = hmac.new(self._read_salt(), config.identity.encode(), hashlib.sha256).hexdigest()

@@ -50,6 +50,18 @@ def decoded(data: bytes) -> str:
     return text
 
 
+def escape_hidden(text: str) -> str:
+    """Return the text with every character that shows nothing written out, as `\\u{200B}`.
+
+    For what a person has to decide on: nothing in it may stay unseen.
+    """
+    return "".join(f"\\u{{{ord(one):04X}}}" if _is_hidden(one) else one for one in text)
+
+
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character) in _LABEL_DROPS or _INVISIBLE.match(character) is not None
+
+
 def encodable(text: str) -> str:
     """Return the text as a plain `str` that UTF-8 can carry.
 

@@ -17,6 +17,7 @@ from .schema.shown import ShownSchema, UnusableSchema, show
 logger = logging.getLogger(__name__)
 MAX_TOOLS = 5_000
 """Tools taken from one server."""
+_NAME_CHARS = 80
 MAX_REMOTE_NAME = 1_000
 """Longest tool name taken from a server, in characters."""
 
@@ -86,15 +87,21 @@ class Listing:
 
 
 def masked(listing: Listing, redact: Callable[[str], str]) -> Listing:
-    """Return a listing with secrets of the configuration masked; servers repeat them in descriptions."""
-    tools = []
+    """Return a listing with secrets of the configuration masked; servers repeat them in descriptions.
+
+    A tool whose name contains one is left out: under another name it could not be called.
+    """
+    tools, problems = [], list(listing.problems)
     for tool in listing.tools:
+        if (name := redact(tool.remote_name)) != tool.remote_name:
+            problems.append(f"tool '{truncate(clean_label(name), _NAME_CHARS)}' left out: its name contains a secret")
+            continue
         shown = [tool.description, tool.input_schema, tool.annotations]
         if (clean := masked_value(shown, redact)) != shown:
             description, schema, annotations = clean
             tool = replace(tool, description=description, input_schema=schema, annotations=annotations)
         tools.append(tool)
-    return replace(listing, tools=tuple(tools))
+    return Listing(tuple(tools), tuple(problems))
 
 
 def parse_tools(server: str, entries: list[Any]) -> Listing:

@@ -88,6 +88,14 @@ class TestRates:
         for _ in range(5):
             await limiter(_call(RateLimits(Rate(1, 60), Rate(1, 60)), None, None), _fine)
 
+    async def test_all_whom_the_bot_does_not_know_count_as_one_user_of_their_chat(self, write_config: Write) -> None:
+        entry = odd("s", "normal", more='rate = { user = "1/h" }')
+        async with Bridge(load_config(write_config(entry))) as bridge:
+            for chat in ("qq:group:1", "qq:group:2"):
+                await bridge.call("mcp_s_echo", {"text": "a"}, chat=chat, user="")
+                with pytest.raises(RateLimited):
+                    await bridge.call("mcp_s_echo", {"text": "b"}, chat=chat, user="")
+
     async def test_the_model_is_told_to_wait(self, write_config: Write) -> None:
         entry = odd("s", "normal", more='rate = { user = "1/h" }')
         async with Bridge(load_config(write_config(entry))) as bridge:
@@ -98,6 +106,15 @@ class TestRates:
             assert "try again after that time" in failure_text(refusal.value)
             assert bridge.status()[0].calls == 1
             assert bridge.call_stats.server("s").denied == 1
+
+
+class TestUnknownUser:
+    async def test_a_server_with_users_refuses_where_the_bot_does_not_know_who_asks(self, write_config: Write) -> None:
+        """Reported: a host that names no user in a group let everybody pass."""
+        async with Bridge(load_config(write_config(odd("s", "normal", more='users = ["qq:1"]')))) as bridge:
+            with pytest.raises(PermissionDenied, match="does not know which user asks here, and `users` limits"):
+                await bridge.call("mcp_s_echo", {"text": "a"}, chat="qq:group:1", user="")
+            assert (await bridge.call("mcp_s_echo", {"text": "a"}, chat="qq:private:1", user="qq:1")).text == "a"
 
 
 class TestConsent:
@@ -115,6 +132,34 @@ class TestConsent:
                 await bridge.call("mcp_s_echo", {"text": "bad"}, **GROUP)
             assert (await bridge.call("mcp_s_echo", {"text": "mine"})).text == "mine"  # the owner's own program
         assert [call.arguments for call in asked] == [{"text": "good"}, {"text": "bad"}]
+
+    @pytest.mark.parametrize("edit", ["enabled = false", "call_timeout = 7", 'tools = { deny = ["echo"] }'])
+    async def test_consent_ends_with_an_edit_while_the_question_is_open(self, write_config: Write, edit: str) -> None:
+        """Reported: a tool changed while the owner was asked, and the new one was called."""
+        entry = odd("s", "normal", more='confirm = ["*"]')
+
+        async def confirm(call: Call) -> bool:
+            bridge.reconfigure(load_config(write_config(entry + edit)))
+            return True
+
+        async with Bridge(load_config(write_config(entry)), confirm=confirm) as bridge:
+            with pytest.raises(PermissionDenied, match="was changed or switched off while the question was open"):
+                await bridge.call("mcp_s_echo", {"text": "x"}, **GROUP)
+            assert bridge.call_stats.server("s").denied == 1
+
+    async def test_what_is_sent_is_what_was_shown(self, write_config: Write) -> None:
+        arguments = {"text": "harmless"}
+
+        async def confirm(call: Call) -> bool:
+            arguments["text"] = "rm -rf"
+            return True
+
+        async def pass_on(call: Call, proceed: Proceed) -> ToolResult:
+            return await proceed(replace(call, arguments=arguments))
+
+        config = load_config(write_config(odd("s", "normal", more='confirm = ["*"]')))
+        async with Bridge(config, confirm=confirm, middleware=[pass_on]) as bridge:
+            assert (await bridge.call("mcp_s_echo", {"text": "x"}, **GROUP)).text == "harmless"
 
     async def test_an_owner_who_is_asleep_refuses(self, write_config: Write) -> None:
         gone = asyncio.Event()

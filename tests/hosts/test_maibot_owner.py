@@ -13,7 +13,8 @@ from mcp_bridge import PermissionDenied, load_config
 from mcp_bridge.calls import Call, Caller
 from mcp_bridge.config.server_config import ServerConfig
 from mcp_bridge.hosts.owner.command import MAX_LINES, PATTERN
-from mcp_bridge.hosts.owner.consent import Consents
+from mcp_bridge.hosts.owner.consent import MAX_SHOWN_CHARS, Consents
+from mcp_bridge.hosts.owner.numbers import Numbers
 from mcp_bridge.hosts.owner.switches import Switches
 from tests.support.entries import Write, odd
 from tests.support.office import named_tool, office
@@ -90,9 +91,61 @@ class TestCommand:
 
 
 class TestConsent:
-    def ask(self, consents: Consents, chat: str = "qq:group:1") -> asyncio.Task[bool]:
+    def ask(self, consents: Consents, chat: str = "qq:group:1", path: str = "a.txt") -> asyncio.Task[bool]:
         config = ServerConfig("s", confirm=("*",), confirm_timeout=30)
-        return asyncio.create_task(consents.ask(Call(named_tool(), config, {"path": "a.txt"}, Caller(chat, "qq:5"))))
+        return asyncio.create_task(consents.ask(Call(named_tool(), config, {"path": path}, Caller(chat, "qq:5"))))
+
+    async def test_an_answer_counts_only_in_the_chat_where_its_question_was_shown(
+        self, write_config: Write, tmp_path: Path
+    ) -> None:
+        """Reported: a bare yes in one chat, for a question that had expired there, allowed a call in another chat."""
+        async with office(load_config(write_config("[mcp]")), tmp_path) as at:
+            at.config = replace(at.config, owners=("qq:1",))
+            at.chats.note("qq:group:1", "stream")
+            asked = self.ask(at.consents)
+            await until(lambda: len(at.said) == 1)
+            assert await at.type("yes", "another") == "没有等待回答的调用"
+            assert "没有等待回答的第 1 号调用" in await at.type("yes 1", "another")
+            assert not asked.done()
+            assert await at.type("yes") == "已同意第 1 号调用"
+            assert await asked is True
+
+    async def test_no_number_is_used_twice_though_the_plugin_was_loaded_again(
+        self, write_config: Write, tmp_path: Path
+    ) -> None:
+        config = load_config(write_config("[mcp]"))
+        for number in (1, 2):
+            async with office(config, tmp_path) as at:
+                at.config = replace(at.config, owners=("qq:1",))
+                at.chats.note("qq:group:1", "stream")
+                asked = self.ask(at.consents)
+                await until(lambda at=at: len(at.said) == 1)  # type: ignore[misc]
+                assert f"/mcp yes {number}" in at.said[0]
+                asked.cancel()
+                await asyncio.wait({asked})
+
+    def test_where_no_number_can_be_stored_they_are_random(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        numbers = Numbers(tmp_path / "file" / "questions.json")
+        assert len({numbers.take() for _ in range(50)}) == 50
+        (tmp_path / "broken.json").write_text("{")
+        assert Numbers(tmp_path / "broken.json").take() > 1000
+
+    async def test_the_owner_is_shown_all_that_is_sent_or_the_call_is_refused(
+        self, write_config: Write, tmp_path: Path
+    ) -> None:
+        """Reported: a dangerous argument stood behind 400 characters of padding, or was made of hidden characters."""
+        async with office(load_config(write_config("[mcp]")), tmp_path) as at:
+            at.config = replace(at.config, owners=("qq:1",))
+            at.chats.note("qq:group:1", "stream")
+            asked = self.ask(at.consents, path="x" * 1500 + "\u202e\u200brm -rf\U000e0041")
+            await until(lambda: len(at.said) == 1)
+            assert "x" * 1500 + "\\u{202E}\\u{200B}rm -rf\\u{E0041}" in at.said[0]
+            await at.type("no")
+            assert await asked is False
+            with pytest.raises(PermissionDenied, match="too long to be shown to the owner"):
+                await self.ask(at.consents, path="x" * MAX_SHOWN_CHARS)
+            assert len(at.said) == 2
 
     async def test_questions_are_numbered_and_answered_apart(self, write_config: Write, tmp_path: Path) -> None:
         async with office(load_config(write_config("[mcp]")), tmp_path) as at:

@@ -206,7 +206,15 @@ class TestSwitches:
         monkeypatch.undo()
         assert Switches(tmp_path / "switches.json").off == {"s"}
         assert "holds until the next start: No space left on device" in caplog.text
-        assert [file.name for file in tmp_path.iterdir()] == ["switches.json"]
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["data", "switches.json"]  # data: the lock
+
+    def test_what_another_bot_with_the_same_folder_switches_off_stays_off(self, tmp_path: Path) -> None:
+        first, second = Switches(tmp_path / "s.json"), Switches(tmp_path / "s.json")
+        first.turn("a", on=False)
+        second.turn("b", on=False)
+        assert Switches(tmp_path / "s.json").off == {"a", "b"}
+        second.turn("b", on=True)
+        assert Switches(tmp_path / "s.json").off == {"a"}
 
     def test_where_nothing_can_be_written_it_holds_until_the_next_start(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture

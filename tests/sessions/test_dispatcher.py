@@ -106,3 +106,14 @@ async def test_it_can_be_left_without_a_request() -> None:
     async with dispatcher(Manual()) as sending:
         assert isinstance(sending, Dispatcher)
         assert not sending.busy
+
+
+async def test_a_request_whose_caller_has_gone_at_once_is_not_sent() -> None:
+    channel = Manual()
+    async with dispatcher(channel) as sending:
+        gone = sending.begin("tools/call", {"name": "a"})
+        sending.cancel(gone, "cancelled by the caller")
+        sending.abandon(gone)
+        sending.begin("tools/list", {})
+        await until(lambda: bool(channel.sent))
+    assert [message["method"] for message in channel.sent] == ["tools/list"]

@@ -62,3 +62,13 @@ async def test_one_whose_session_is_over_before_it_is_taken_up_may_have_run(writ
         with pytest.raises(ServerUnavailable) as caught:
             await session.call_tool(call, LIMITS)
         assert not isinstance(caught.value, NotSent)
+
+
+async def test_a_call_that_no_caller_takes_up_leaves_no_complaint_of_asyncio(
+    write_config: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opening(write_config(odd("s", "crash_call")), ToolRequest("crash", {})) as session:
+        await session.wait_ready(GENEROUS)
+        await asyncio.wait({session.owner})
+    del session
+    assert complaints(caplog) == []

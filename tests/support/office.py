@@ -14,6 +14,7 @@ from mcp_bridge.hosts.owner.background import BackgroundTasks
 from mcp_bridge.hosts.owner.chats import ChatStreams
 from mcp_bridge.hosts.owner.command import OwnerCommand
 from mcp_bridge.hosts.owner.consent import Consents
+from mcp_bridge.hosts.owner.numbers import Numbers
 from mcp_bridge.hosts.owner.switches import Switches
 from mcp_bridge.tools.tool import RemoteTool, Tool, present
 
@@ -31,13 +32,13 @@ class Office:
         self.tasks = BackgroundTasks()
         self.chats = ChatStreams()
         self.said: list[str] = []
-        self.consents = Consents(self.actions, self.chats, self._say_in)
+        self.consents = Consents(self.actions, self.chats, self._say_in, Numbers(folder / "questions.json"))
         self.command = OwnerCommand(self.actions, self.consents)
 
-    async def type(self, words: str) -> str:
-        """Type `/mcp` and these words; return what was answered."""
+    async def type(self, words: str, stream: str = "stream") -> str:
+        """Type `/mcp` and these words in a chat; return what was answered."""
         before = len(self.said)
-        await self.command.run(words, self._say)
+        await self.command.run(words, stream, self._say)
         return "\n".join(self.said[before:])
 
     async def apply(self) -> None:

@@ -9,6 +9,7 @@ from ..owner.background import BackgroundTasks
 from ..owner.chats import ChatStreams
 from ..owner.command import OwnerCommand
 from ..owner.consent import Consents, SendText
+from ..owner.numbers import Numbers
 from .page import OwnerPage
 from .servers import CONFIG_FILE, PluginServers
 
@@ -22,7 +23,7 @@ class OwnerControls:
         self._tasks = tasks
         actions = OwnerActions(servers, servers.switches)
         self.chats = ChatStreams()
-        self.consents = Consents(actions, self.chats, send)
+        self.consents = Consents(actions, self.chats, send, Numbers(servers.data_dir / "questions.json"))
         self.page = OwnerPage(actions, CONFIG_FILE, tasks)
         self._command = OwnerCommand(actions, self.consents)
 
@@ -36,7 +37,7 @@ class OwnerControls:
         async def reply(answer: str) -> None:
             await self._send(stream_id, answer)
 
-        self._tasks.start(self._command.run(text, reply), "the command /mcp")
+        self._tasks.start(self._command.run(text, stream_id, reply), "the command /mcp")
 
     def overview(self) -> dict[str, Any]:
         """Return what the page shows."""

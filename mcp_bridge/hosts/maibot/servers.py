@@ -41,7 +41,7 @@ class PluginServers:
         self.config = BridgeConfig()
         self.bridge: BridgeThread | None = None
         self.switches = Switches(data_dir / "switches.json")
-        self._data_dir = data_dir
+        self.data_dir = data_dir
         self._on_apply = on_apply
         self._raw_config: Mapping[str, Any] | None = None
         self._classes: dict[str, type[MaiBotTool]] = {}
@@ -50,12 +50,12 @@ class PluginServers:
     def start(self, *, on_change: Callable[[], None], confirm: Confirm, own_reload: bool) -> None:
         """Start the servers of the adopted configuration. After the plugin's own reload the call counts go on."""
         config = self.switches.apply(self.config)
-        self.bridge = BridgeThread(config, data_dir=self._data_dir, on_change=on_change, confirm=confirm)
+        self.bridge = BridgeThread(config, data_dir=self.data_dir, on_change=on_change, confirm=confirm)
         if own_reload:
             self._restore_counts(self.bridge)
         self.bridge.start()
         try:
-            note_bot(CONFIG_FILE, self._data_dir.absolute())
+            note_bot(CONFIG_FILE, self.data_dir.absolute())
         except OSError as error:
             logger.debug("the command line will not find the bot's data folder: %s", error)
 
@@ -139,7 +139,7 @@ class PluginServers:
 
     @property
     def _counts_file(self) -> Path:
-        return self._data_dir / "counts.json"
+        return self.data_dir / "counts.json"
 
     def _store_counts(self, bridge: BridgeThread) -> None:
         """Save the call counts across the plugin's own reload, so that the owner does not see them reset."""

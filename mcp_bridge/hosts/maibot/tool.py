@@ -155,12 +155,15 @@ def _where(config: ServerConfig) -> tuple[str, list[str]]:
 
 
 def caller_of(arguments: Mapping[str, Any]) -> Caller:
-    """Return the caller from the arguments that the host adds to a call; None for a side that it leaves out."""
+    """Return the caller from the arguments that the host adds to a call, "" for a side that it leaves out.
+
+    In a group it leaves out the user (seen on 1.3.15). Only the pattern "*" admits an unknown side.
+    """
     platform, group, user = (str(arguments.get(key) or "") for key in ("platform", "group_id", "user_id"))
-    if not platform:
-        return Caller()
+    if not platform or not (group or user):
+        return Caller("", "")
     chat = f"{platform}:group:{group}" if group else f"{platform}:private:{user}"
-    return Caller(chat, f"{platform}:{user}" if user else None)
+    return Caller(chat, f"{platform}:{user}" if user else "")
 
 
 async def send_media(send: Any, stream_id: str, media: Sequence[Media]) -> int:

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
+from ...aio import run_in_thread
 from ...bridge.bridge import ServerStatus
 from ...bridge.thread import BridgeThread
 from ...calls.call_stats import CallStats, Figures
@@ -94,7 +95,7 @@ class OwnerActions:
             return self.words("no_server", name=server, names=", ".join(entries))
         if on and not entries[server].enabled:
             return self.words("off_in_file", name=server)
-        self.switches.turn(server, on=on)
+        await run_in_thread(self.switches.turn, server, on=on)
         logger.info("the owner switched MCP server '%s' %s", server, "on" if on else "off")
         await self._running.apply()
         return self.words("on" if on else "off", name=server)

@@ -31,8 +31,8 @@ class OwnerCommand:
         self._actions = actions
         self._consents = consents
 
-    async def run(self, text: str, reply: Reply) -> None:
-        """Run the command; `text` is what follows `/mcp`. May reply more than once."""
+    async def run(self, text: str, stream_id: str, reply: Reply) -> None:
+        """Run the command of a chat; `text` is what follows `/mcp`. May reply more than once."""
         verb, _, rest = text.strip().partition(" ")
         rest = rest.strip()
         try:
@@ -50,7 +50,8 @@ class OwnerCommand:
                     await reply(await self.call(rest))
                 case "yes" | "no":
                     number = re.search(r"\d+", rest)
-                    await reply(self._consents.answer(int(number[0]) if number else None, yes=verb.lower() == "yes"))
+                    named = int(number[0]) if number else None
+                    await reply(self._consents.answer(named, stream_id, yes=verb.lower() == "yes"))
                 case _:
                     await reply(self._actions.words("help"))
         except BridgeError as error:

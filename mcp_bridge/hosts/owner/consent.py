@@ -3,68 +3,85 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
+from ...aio import run_in_thread
 from ...calls import Call
 from ...errors import PermissionDenied
 from ...text import json_text
-from ...text.cleaning import clean_label, truncate
+from ...text.cleaning import escape_hidden
 from .actions import OwnerActions
 from .chats import ChatStreams
+from .numbers import Numbers
 
 SendText = Callable[[str, str], Awaitable[bool]]
 """Sends a text (stream id, text) into a chat and returns whether that worked; never raises."""
-_ARGUMENT_CHARS = 400
-_LABEL_CHARS = 80
+MAX_SHOWN_CHARS = 2000
+"""Longest tool name and arguments in a question. A call with longer ones is refused: the owner must see all of it."""
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A question that waits in a chat for the owner's answer."""
+
+    stream_id: str
+    answer: asyncio.Future[bool]
 
 
 class Consents:
-    """Open questions to the owner, by number. Use it on the host's loop only."""
+    """Open questions to the owner, by number. Use it on the host's loop only.
 
-    def __init__(self, actions: OwnerActions, chats: ChatStreams, send: SendText) -> None:
+    An answer counts only in the chat where its question was shown.
+    """
+
+    def __init__(self, actions: OwnerActions, chats: ChatStreams, send: SendText, numbers: Numbers) -> None:
         self._actions = actions
         self._chats = chats
         self._send = send
-        self._numbers = itertools.count(1)
-        self._open: dict[int, asyncio.Future[bool]] = {}
+        self._numbers = numbers
+        self._numbering = asyncio.Lock()
+        self._open: dict[int, _Question] = {}
 
     async def ask(self, call: Call) -> bool:
         """Ask in the chat of a call, and wait for the owner. Raises `PermissionDenied` if that is impossible."""
         if not self._actions.config.owners:
             raise _impossible(call, 'config.toml names no owner ([mcp] owners = ["qq:10001"])')
-        number = next(self._numbers)
-        answer = self._open[number] = asyncio.get_running_loop().create_future()
+        tool, arguments = escape_hidden(call.tool.remote_name), escape_hidden(json_text.dumps(call.arguments))
+        if len(tool) + len(arguments) > MAX_SHOWN_CHARS:
+            size = f"{len(tool) + len(arguments)} characters, at most {MAX_SHOWN_CHARS}"
+            raise _impossible(call, f"its arguments are too long to be shown to the owner ({size})")
+        async with self._numbering:  # one at a time: each number is read from a file, and written there
+            number = await run_in_thread(self._numbers.take)
+        question = _Question(self._chats.stream_id(call.chat), asyncio.get_running_loop().create_future())
+        self._open[number] = question
         try:
-            if not await self._send(self._chats.stream_id(call.chat), self._question(call, number)):
+            text = self._actions.words(
+                "ask",
+                server=call.tool.server,
+                tool=tool,
+                arguments=arguments,
+                number=number,
+                seconds=f"{call.config.confirm_timeout:g}",
+            )
+            if not await self._send(question.stream_id, text):
                 raise _impossible(call, "the question could not be sent to this chat")
-            allowed: bool = await answer
-            return allowed
+            return await question.answer
         finally:
             del self._open[number]
 
-    def answer(self, number: int | None, *, yes: bool) -> str:
-        """Record the owner's answer, to the only open question if `number` is None; return the reply."""
+    def answer(self, number: int | None, stream_id: str, *, yes: bool) -> str:
+        """Record the owner's answer, to the only question of that chat if `number` is None; return the reply."""
         words = self._actions.words
-        if number is None and len(self._open) == 1:
-            number = next(iter(self._open))
+        here = [one for one, question in self._open.items() if question.stream_id == stream_id]
+        if number is None and len(here) == 1:
+            number = here[0]
         if number is None:
-            return words("no_questions") if not self._open else words("no_question", number="?")
-        future = self._open.get(number)
-        if future is None or future.done():
+            return words("no_question", number="?") if here else words("no_questions")
+        if number not in here or self._open[number].answer.done():
             return words("no_question", number=number)
-        future.set_result(yes)
+        self._open[number].answer.set_result(yes)
         return words("answered.yes" if yes else "answered.no", number=number)
-
-    def _question(self, call: Call, number: int) -> str:
-        return self._actions.words(
-            "ask",
-            server=call.tool.server,
-            tool=truncate(clean_label(call.tool.remote_name), _LABEL_CHARS),
-            arguments=truncate(clean_label(json_text.dumps(call.arguments)), _ARGUMENT_CHARS),
-            number=number,
-            seconds=f"{call.config.confirm_timeout:g}",
-        )
 
 
 def _impossible(call: Call, reason: str) -> PermissionDenied:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...config.bridge_config import BridgeConfig
 from ...store.atomic_file import write_whole
+from ...store.file_lock import locked
 
 logger = logging.getLogger(__name__)
 
@@ -21,11 +22,17 @@ class Switches:
         self.off = _read(file)
 
     def turn(self, server: str, *, on: bool) -> None:
-        """Switch a server. If that cannot be stored, it holds until the next start, and a warning is logged."""
+        """Switch a server. If that cannot be stored, it holds until the next start, and a warning is logged.
+
+        What another bot with the same data folder has switched off stays off.
+        """
         self.off = self.off - {server} if on else self.off | {server}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self._file, json.dumps(sorted(self.off)).encode())
+            with locked(self._file):
+                stored = _read(self._file)
+                self.off |= stored - {server} if on else stored
+                write_whole(self._file, json.dumps(sorted(self.off)).encode())
         except OSError as error:
             logger.warning(
                 "the switch of '%s' only holds until the next start: %s",
