@@ -38,7 +38,7 @@ Streams = tuple[Any, Any]
 
 
 def to_session(message: dict[str, Any]) -> SessionMessage:
-    """Return a wire dict as the SDK's session wants it. Raises `ValueError` if it is no message."""
+    """Return a wire dict as the SDK's session wants it. Raises `ValueError` if it is not a valid message."""
     return SessionMessage(_parse(message))
 
 

@@ -47,7 +47,20 @@ def run(version: str, sdk: str) -> tuple[str, bool]:
         return "no such Python here", False
     inner = environment(python, f"py{version}-mcp{sdk}", SDKS[sdk])
     apart = ["--ignore=tests/maibot", "--ignore=tests/webui"]
-    command = [str(inner), "-m", "pytest", "-q", "-n", "4", "--dist", "worksteal", "-p", "no:cacheprovider", "tests", *apart]
+    command = [
+        str(inner),
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "4",
+        "--dist",
+        "worksteal",
+        "-p",
+        "no:cacheprovider",
+        "tests",
+        *apart,
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SUITE_SECONDS, check=False)
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     if done.returncode:

@@ -83,6 +83,6 @@ def accept_defaults(params: object) -> Message:
     fields: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
     named = {name: one["default"] for name, one in fields.items() if isinstance(one, Mapping) and "default" in one}
     plain = {name: json_text.plain(default) for name, default in named.items()}
-    # What JSON cannot say (NaN) is no default.
+    # A value that JSON cannot express (NaN) is not a default.
     content = {name: default for name, default in plain.items() if default is not None or named[name] is None}
     return {"action": "accept", "content": content}

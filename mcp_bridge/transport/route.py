@@ -1,4 +1,4 @@
-"""A server's configuration -> an open channel to it."""
+"""The routes to a server: from its configuration to an open channel."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .stdio.launch import Launch, is_there, plan_launch
 
 @dataclass(frozen=True)
 class SharedResources:
-    """What all sessions of one bridge share. `max_message_bytes` is the longest message taken.
+    """Resources that all sessions of one bridge share. `max_message_bytes` is the longest message accepted.
 
-    `first_starts` holds a lock for each launcher: one may download one server at a time.
+    `first_starts` holds a lock for each launcher: it may download one server at a time.
     """
 
     guardian: Guardian
@@ -35,7 +35,7 @@ ChannelOpener = Callable[[], AbstractAsyncContextManager[Channel]]
 
 
 class Route:
-    """The ways to a server, in the order in which they are to be tried; remembers which one led there."""
+    """The transports to try for a server, in order; remembers the one that worked."""
 
     def __init__(self, config: ServerConfig, shared: SharedResources) -> None:
         ways: dict[str, ChannelOpener] = {
@@ -49,26 +49,26 @@ class Route:
         self._planned: Launch | None = None
 
     def openers(self) -> list[ChannelOpener]:
-        """Return the ways to try: the one that led there last, else all."""
+        """Return the transports to try: the one that worked last, else all."""
         return [self._found] if self._found else self._all
 
     def settle(self, opener: ChannelOpener) -> None:
         self._found = opener
 
     def unsettle(self) -> None:
-        """Try all ways again: the server may have changed."""
+        """Try all transports again: the server may have changed."""
         self._found = None
         self._planned = None
 
     def _launch(self, config: ServerConfig) -> Launch:
-        """Return how to start the server: as it was started last, if that is still possible."""
+        """Return how to start the server: as the last time, if that is still possible."""
         if self._planned is None or not is_there(self._planned):
             self._planned = plan_launch(config)
         return self._planned
 
 
 def leads_elsewhere(error: ServerUnavailable) -> bool:
-    """Tell whether a failed handshake means that the server speaks another transport.
+    """Return whether a failed `initialize` means that the server uses another transport.
 
     (Specification 2025-03-26, "Backwards Compatibility": 404 or 405 to the first POST.)
     """

@@ -68,7 +68,7 @@ class OwnerPage:
 
     async def refresh(self) -> dict[str, Any]:
         """List the tools of all servers again."""
-        return await self._button(self._refresh(), self._actions.words("reloading"))
+        return await self._button(self._refresh(), self._actions.texts("reloading"))
 
     async def switch(self, server: str, *, on: bool) -> dict[str, Any]:
         """Switch a server on or off."""
@@ -76,7 +76,7 @@ class OwnerPage:
 
     async def try_tool(self, tool: str, arguments: str) -> dict[str, Any]:
         """Call a tool with JSON arguments, as the owner's own program."""
-        return await self._button(self._try(tool, arguments), self._actions.words("page.running", name=tool))
+        return await self._button(self._try(tool, arguments), self._actions.texts("page.running", name=tool))
 
     async def add_server(self, name: str, command: str, url: str, bearer: str, env: str) -> dict[str, Any]:
         """Write a server into config.toml; the host then passes the edited file to the plugin."""
@@ -100,41 +100,41 @@ class OwnerPage:
         self._notice = truncate(outcome, MAX_NOTICE_CHARS)
 
     async def _refresh(self) -> str:
-        return self._actions.words("reloaded", tools=await self._actions.refresh())
+        return self._actions.texts("reloaded", tools=await self._actions.refresh())
 
     async def _try(self, tool: str, arguments: str) -> str:
         tried = await self._actions.try_tool(tool, arguments)
         if not tried.ok:
-            return self._actions.words("call.failed", name=tool, text=tried.text)
-        return self._actions.words("call.done", name=tool, ms=_ms(tried.seconds), text=tried.text)
+            return self._actions.texts("call.failed", name=tool, text=tried.text)
+        return self._actions.texts("call.done", name=tool, ms=_ms(tried.seconds), text=tried.text)
 
     def _add(self, name: str, command: str, url: str, bearer: str, env: str) -> str:
-        words = self._actions.words
+        texts = self._actions.texts
         if not name:
-            return words("page.name")
+            return texts("page.name")
         if bool(command.strip()) == bool(url.strip()):
-            return words("page.target")
+            return texts("page.target")
         try:
             from ...store.config_toml import ConfigFile
         except ImportError:
-            return words("page.tomlkit")
+            return texts("page.tomlkit")
         entry = _entry(command.strip(), url.strip(), bearer.strip(), env)
         checked = parse_config({"mcp": {"servers": {name: entry}}}, file=self._file).servers[0]
         if checked.mistake is not None and checked.mistake.kind != "variable":
             return checked.mistake.text
         file = ConfigFile(self._file)
         if name in file.server_names():
-            return words("page.taken", name=name)
+            return texts("page.taken", name=name)
         file.add_servers({name: entry}, private_as=self._file)
         logger.info("the owner added MCP server '%s' to config.toml", name)
-        return words("page.added", name=name)
+        return texts("page.added", name=name)
 
     def _server_row(self, server: ServerStatus) -> dict[str, Any]:
-        words, name = self._actions.words, server.name
-        reason = words("server.off", name=name) if name in self._actions.switches.off else server.reason
+        texts, name = self._actions.texts, server.name
+        reason = texts("server.off", name=name) if name in self._actions.switches.off else server.reason
         return {
             "name": name,
-            "state": words(f"state.{server.state}"),
+            "state": texts(f"state.{server.state}"),
             "tools": server.tools,
             "calls": server.calls,
             "failures": server.failures,

@@ -54,7 +54,7 @@ class OwnerActions:
         self.switches = switches
 
     @property
-    def words(self) -> OwnerTexts:
+    def texts(self) -> OwnerTexts:
         """The texts in the owner's language."""
         return OwnerTexts(self.config.language)
 
@@ -92,13 +92,13 @@ class OwnerActions:
         """Switch a server on or off until it is switched again; return the answer to the owner."""
         entries = {one.name: one for one in self.config.servers}
         if server not in entries:
-            return self.words("no_server", name=server, names=", ".join(entries))
+            return self.texts("no_server", name=server, names=", ".join(entries))
         if on and not entries[server].enabled:
-            return self.words("off_in_file", name=server)
+            return self.texts("off_in_file", name=server)
         await run_in_thread(self.switches.turn, server, on=on)
         logger.info("the owner switched MCP server '%s' %s", server, "on" if on else "off")
         await self._running.apply()
-        return self.words("on" if on else "off", name=server)
+        return self.texts("on" if on else "off", name=server)
 
     async def try_tool(self, name: str, arguments: str) -> TryResult:
         """Call a tool as the owner's own program: rules about chats, users, rates and consent do not apply."""
@@ -117,5 +117,5 @@ class OwnerActions:
         """Return the bridge. Raises `ServerUnavailable` while the plugin does not run."""
         bridge = self._running.bridge
         if bridge is None:
-            raise ServerUnavailable(self.words("not_running"))
+            raise ServerUnavailable(self.texts("not_running"))
         return bridge

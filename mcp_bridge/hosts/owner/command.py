@@ -42,8 +42,8 @@ class OwnerCommand:
                 case "tools" | "工具":
                     await reply(self.tools(rest))
                 case "reload" | "refresh" | "重载":
-                    await reply(self._actions.words("reloading"))
-                    await reply(self._actions.words("reloaded", tools=await self._actions.refresh()))
+                    await reply(self._actions.texts("reloading"))
+                    await reply(self._actions.texts("reloaded", tools=await self._actions.refresh()))
                 case "on" | "off" if rest:
                     await reply(await self._actions.switch(rest, on=verb.lower() == "on"))
                 case "call" | "调用":
@@ -53,58 +53,58 @@ class OwnerCommand:
                     named = int(number[0]) if number else None
                     await reply(self._consents.answer(named, stream_id, yes=verb.lower() == "yes"))
                 case _:
-                    await reply(self._actions.words("help"))
+                    await reply(self._actions.texts("help"))
         except BridgeError as error:
             await reply(error.message)
 
     def status(self) -> str:
         """Return the state of each server, with the reason of one that is not ready."""
-        words, servers = self._actions.words, self._actions.servers()
+        texts, servers = self._actions.texts, self._actions.servers()
         if not servers:
-            return words("status.none")
-        lines = [words("status", servers=len(servers), tools=len(self._actions.tools()))]
+            return texts("status.none")
+        lines = [texts("status", servers=len(servers), tools=len(self._actions.tools()))]
         for server in servers:
             lines += self._server(server)
-        return _joined(lines, words("more", count="{count}"))
+        return _joined(lines, texts("more", count="{count}"))
 
     def tools(self, server: str) -> str:
         """Return the tools of a server, or of all, with their call statistics."""
-        words = self._actions.words
+        texts = self._actions.texts
         names = [one.name for one in self._actions.servers()]
         if server and server not in names:
-            return words("no_server", name=server, names=", ".join(names))
+            return texts("no_server", name=server, names=", ".join(names))
         chosen = [tool for tool in self._actions.tools() if not server or tool.server == server]
         lines = []
         for tool in chosen:
             figures = self._actions.figures(tool)
             counts = {"calls": figures.calls, "failures": figures.failures, "ms": _ms(figures.median_seconds)}
-            lines.append(words("tool", name=tool.name, **counts) if figures.calls else tool.name)
-        return _joined(lines, words("more", count="{count}")) if lines else words("tools.none")
+            lines.append(texts("tool", name=tool.name, **counts) if figures.calls else tool.name)
+        return _joined(lines, texts("more", count="{count}")) if lines else texts("tools.none")
 
     async def call(self, text: str) -> str:
         """Try a tool; `text` is its name and optional JSON arguments."""
         name, _, arguments = text.partition(" ")
-        words = self._actions.words
+        texts = self._actions.texts
         if not name:
-            return words("call.usage", example=EXAMPLE)
+            return texts("call.usage", example=EXAMPLE)
         tried = await self._actions.try_tool(name, arguments.strip())
         answer = truncate(tried.text, MAX_ANSWER_CHARS)
         if not tried.ok:
-            return words("call.failed", name=name, text=answer)
-        return words("call.done", name=name, ms=_ms(tried.seconds), text=answer)
+            return texts("call.failed", name=name, text=answer)
+        return texts("call.done", name=name, ms=_ms(tried.seconds), text=answer)
 
     def _server(self, server: ServerStatus) -> list[str]:
-        words = self._actions.words
-        state = words(f"state.{server.state}")
-        line = words("server", mark=_MARKS[server.state], name=server.name, state=state, tools=server.tools)
+        texts = self._actions.texts
+        state = texts(f"state.{server.state}")
+        line = texts("server", mark=_MARKS[server.state], name=server.name, state=state, tools=server.tools)
         if server.calls:
             ms = _ms(server.median_seconds)
-            line += words("server.calls", calls=server.calls, failures=server.failures, ms=ms)
+            line += texts("server.calls", calls=server.calls, failures=server.failures, ms=ms)
         lines = [line]
         if server.name in self._actions.switches.off:
-            lines.append("  " + words("server.off", name=server.name))
+            lines.append("  " + texts("server.off", name=server.name))
         elif server.reason:
-            lines.append("  " + words("server.reason", reason=truncate(server.reason, MAX_REASON_CHARS)))
+            lines.append("  " + texts("server.reason", reason=truncate(server.reason, MAX_REASON_CHARS)))
         return lines
 
 

@@ -56,7 +56,7 @@ class Consents:
         question = _Question(self._chats.stream_id(call.chat), asyncio.get_running_loop().create_future())
         self._open[number] = question
         try:
-            text = self._actions.words(
+            text = self._actions.texts(
                 "ask",
                 server=call.tool.server,
                 tool=tool,
@@ -72,16 +72,16 @@ class Consents:
 
     def answer(self, number: int | None, stream_id: str, *, yes: bool) -> str:
         """Record the owner's answer, to the only question of that chat if `number` is None; return the reply."""
-        words = self._actions.words
+        texts = self._actions.texts
         here = [one for one, question in self._open.items() if question.stream_id == stream_id]
         if number is None and len(here) == 1:
             number = here[0]
         if number is None:
-            return words("no_question", number="?") if here else words("no_questions")
+            return texts("no_question", number="?") if here else texts("no_questions")
         if number not in here or self._open[number].answer.done():
-            return words("no_question", number=number)
+            return texts("no_question", number=number)
         self._open[number].answer.set_result(yes)
-        return words("answered.yes" if yes else "answered.no", number=number)
+        return texts("answered.yes" if yes else "answered.no", number=number)
 
 
 def _impossible(call: Call, reason: str) -> PermissionDenied:

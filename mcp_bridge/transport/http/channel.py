@@ -32,7 +32,7 @@ httpx = _sdk.httpx
 WRITE_SECONDS = 60.0
 """How long the network may take to take a request; how long an answer may take is the caller's."""
 FOREVER = 10.0 * 365 * 86400
-"""For the SDK's own read limit of event streams: an idle session is no dead one."""
+"""For the SDK's own read limit of event streams: an idle session is alive."""
 
 
 class HttpChannel:
