@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -152,7 +153,7 @@ def test_a_call_that_the_owner_gives_half_an_hour_is_not_cut_off() -> None:
     class Slow(Future[Any]):
         def result(self, timeout: float | None = None) -> Any:
             limits.append(timeout or 0)
-            raise TimeoutError
+            raise concurrent.futures.TimeoutError  # on Python 3.10 it is not the built-in one
 
     bridge: Any = SimpleNamespace(submit=lambda name, arguments: Slow())
     (tool,) = shown([RemoteTool("s", "slow")])
