@@ -229,7 +229,7 @@ class Server:
         return answers[0] if answers else None
 
     def spawn(self, function: Callable[..., object], *arguments: Any) -> None:
-        threading.Thread(target=function, args=arguments, daemon=True).start()
+        threading.Thread(target=function, args=arguments, name="test server", daemon=True).start()
 
     # --- dispatch ---
 

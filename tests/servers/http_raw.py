@@ -86,7 +86,7 @@ class RawServer:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.origin = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self.url = f"{self.origin}/{'sse' if old else 'mcp'}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self._accept, name="test server", daemon=True).start()
 
     def count(self, what: str) -> int:
         """Return how many requests had that HTTP or JSON-RPC method."""
@@ -111,7 +111,7 @@ class RawServer:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection,), name="test server", daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as lines:

@@ -65,7 +65,7 @@ class Session:
 
     def feed(self, message: Message) -> None:
         """Give the message to the server beside the caller, who reads the stream meanwhile."""
-        threading.Thread(target=self.server.receive, args=(message,), daemon=True).start()
+        threading.Thread(target=self.server.receive, args=(message,), name="test server", daemon=True).start()
 
 
 class Sessions:

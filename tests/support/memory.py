@@ -129,7 +129,7 @@ class MemoryProcess:
             with contextlib.suppress(SystemExit):
                 function(*arguments)
 
-        threading.Thread(target=run, daemon=True).start()
+        threading.Thread(target=run, name="test server", daemon=True).start()
 
     def check(self) -> None:
         """End the thread that calls this if its server has ended."""

@@ -93,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
 def raw_model(*turns: Turn) -> Iterator[RawModel]:
     """Run a model with these turns."""
     model = RawModel(list(turns))
-    thread = threading.Thread(target=model.serve_forever, daemon=True)
+    thread = threading.Thread(target=model.serve_forever, name="test server", daemon=True)
     thread.start()
     try:
         yield model
