@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -49,7 +48,11 @@ class Figures:
     @property
     def median_seconds(self) -> float | None:
         """The median duration of the latest successful calls, None without any."""
-        return statistics.median(self.times) if self.times else None
+        if not self.times:
+            return None
+        from statistics import median  # late: it takes 5 ms of a bot's start
+
+        return median(self.times)
 
     def add(self, record: CallRecord) -> None:
         if record.outcome == "denied":
