@@ -8,7 +8,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-PREFIX = ".new-"
+PREFIX = ".mcp-bridge-new-"
 """Begins the name of a file that is not finished."""
 LEFT_SECONDS = 3600.0
 """Age after which an unfinished file is taken to belong to a program that was killed."""

@@ -59,7 +59,10 @@ def escape_hidden(text: str) -> str:
 
 
 def _is_hidden(character: str) -> bool:
-    return unicodedata.category(character) in _LABEL_DROPS or _INVISIBLE.match(character) is not None
+    # Unassigned and private characters as well, and blanks other than the space: what they show is not certain.
+    if character == " ":
+        return False
+    return unicodedata.category(character)[0] in "CZ" or _INVISIBLE.match(character) is not None
 
 
 def encodable(text: str) -> str:

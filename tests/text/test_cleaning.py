@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_bridge.text.cleaning import clean_label, clean_text, cut_middle, encodable, truncate
+from mcp_bridge.text.cleaning import clean_label, clean_text, cut_middle, encodable, escape_hidden, truncate
 
 any_text = st.text(st.characters(), max_size=60) | st.text(alphabet="\x1b[]31m;\x07\x9b\u200b\u202e\U000e0041aé\n\t")
 
@@ -82,3 +82,16 @@ def test_half_a_character_can_be_encoded() -> None:
 def test_a_sequence_without_an_end_does_not_swallow_what_follows(text: str, shown: str) -> None:
     """One escape in the output of a program does not cost the model the rest of it."""
     assert clean_text(text) == shown
+
+
+@pytest.mark.parametrize(
+    "character",
+    ["\u200b", "\u202e", "\u2065", "\ufff0", "\u3164", "\u2800", "\ufe0f", "\u00a0", "\u2028", "\U000e0041", "\t"],
+)
+def test_what_a_person_decides_on_hides_no_character(character: str) -> None:
+    assert escape_hidden(f"a{character}b") == f"a\\u{{{ord(character):04X}}}b"
+
+
+def test_what_can_be_seen_is_shown_as_it_is() -> None:
+    text = 'rm -rf "麦麦" é 한 हि 😀'
+    assert escape_hidden(text) == text
