@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_bridge.store.atomic_file import PREFIX
 from tests.support.processes import children
 from tests.support.waiting import GENEROUS
 
@@ -21,4 +22,4 @@ def nothing_left(data_dir: Path) -> Iterator[None]:
     while children() - before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert children() - before == set()
-    assert [file.name for file in data_dir.rglob(".new-*")] == []
+    assert [file.name for file in data_dir.rglob(f"{PREFIX}*")] == []

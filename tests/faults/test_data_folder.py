@@ -17,7 +17,7 @@ import pytest
 from mcp_bridge import Bridge
 from mcp_bridge.config.bridge_config import BridgeConfig
 from mcp_bridge.config.server_config import ServerConfig
-from mcp_bridge.store.atomic_file import LEFT_SECONDS
+from mcp_bridge.store.atomic_file import LEFT_SECONDS, PREFIX
 from mcp_bridge.store.catalogue import StoredCatalogues
 from mcp_bridge.store.entry_files import SALT_BYTES
 from mcp_bridge.tools.tool import Listing, RemoteTool
@@ -58,7 +58,7 @@ def make_read_only(folder: Path) -> None:
 
 
 def unfinished(folder: Path) -> list[str]:
-    return [file.name for file in folder.rglob(".new-*")]
+    return [file.name for file in folder.rglob(f"{PREFIX}*")]
 
 
 async def names(config: BridgeConfig, folder: Path) -> list[str]:
@@ -169,7 +169,7 @@ def test_the_bot_is_killed_while_it_stores_and_the_next_one_cleans_up(tmp_path: 
     old = Listing((RemoteTool("s", "old"),))
     StoredCatalogues(tmp_path).save(ENTRY, old)
     assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], timeout=120, check=False).returncode == -9
-    (left,) = tmp_path.rglob(".new-*")
+    (left,) = tmp_path.rglob(f"{PREFIX}*")
     assert StoredCatalogues(tmp_path).load(ENTRY) == old
     StoredCatalogues(tmp_path).save(ENTRY, old)
     assert left.exists()  # another bot may be writing it

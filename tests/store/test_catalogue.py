@@ -11,6 +11,7 @@ import pytest
 from mcp_bridge import Bridge, load_config
 from mcp_bridge.bridge.thread import BridgeThread
 from mcp_bridge.config.server_config import ServerConfig
+from mcp_bridge.store.atomic_file import PREFIX
 from mcp_bridge.store.catalogue import StoredCatalogues
 from mcp_bridge.tools.tool import Listing, RemoteTool
 from tests.support.changing_servers import ENTRY, config_in
@@ -103,7 +104,7 @@ def test_two_bots_in_one_folder_do_not_disturb_each_other(tmp_path: Path) -> Non
         found = ours.load(ServerConfig("s", unexpanded={"command": "ours"}))
         assert found is not None
         assert [one.remote_name for one in found.tools] == [f"t{number}"]
-    assert not [file for file in (tmp_path / "catalogue").iterdir() if file.name.startswith(".new")]
+    assert not [file for file in (tmp_path / "catalogue").iterdir() if file.name.startswith(PREFIX)]
 
 
 async def test_a_folder_that_cannot_be_written_costs_a_warning(
